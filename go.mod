@@ -1,0 +1,3 @@
+module github.com/lightmem/lightmem
+
+go 1.26.8

@@ -79,9 +79,10 @@ type Request struct {
 	Text string `json:"text"`
 	// AssistantText is the caller's own answer (ModeCaller); may be empty.
 	AssistantText string `json:"assistant_text,omitempty"`
-	// At is when the turn happened; the reference for "yesterday". The edge
-	// sets the present when the caller gives none.
-	At time.Time `json:"at"`
+	// At is when the turn happened; the reference for "yesterday". Zero means
+	// now: the workflow then takes the time at which it accepted the turn, so
+	// that a request sent again stays the same request.
+	At time.Time `json:"at,omitzero"`
 	// AsOf asks what was known then (knowledge time); zero means now.
 	AsOf time.Time `json:"as_of,omitzero"`
 	// K is the most memories that may be selected; DefaultK when zero.
@@ -130,8 +131,10 @@ type Turn struct {
 	Degraded []Degraded `json:"degraded,omitempty"`
 	// AcceptedAt is when LightMem recorded the turn (knowledge time).
 	AcceptedAt time.Time `json:"accepted_at"`
-	WorkflowID string    `json:"workflow_id"`
-	RunID      string    `json:"run_id"`
+	// RequestDigest is Request.Digest of the request as it came.
+	RequestDigest string `json:"request_digest"`
+	WorkflowID    string `json:"workflow_id"`
+	RunID         string `json:"run_id"`
 }
 
 // Location is the time zone in which this turn's relative dates are meant.
@@ -358,4 +361,6 @@ type Receipt struct {
 	Written []Outcome `json:"written"`
 	// Unembedded counts written memories that still lack a vector.
 	Unembedded int `json:"unembedded,omitempty"`
+	// RequestDigest is Request.Digest of the request that made the turn.
+	RequestDigest string `json:"request_digest"`
 }

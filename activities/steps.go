@@ -1,0 +1,347 @@
+package activities
+
+import (
+	"context"
+	"log/slog"
+	"time"
+
+	"go.temporal.io/sdk/activity"
+
+	"github.com/lightmem/lightmem/internal/tenant"
+	"github.com/lightmem/lightmem/memory"
+)
+
+// Roles are the implementations of a turn's roles, all by rules or all by
+// models. A nil role is not configured.
+type Roles struct {
+	Planner  Planner
+	Selector Selector
+	Answerer Answerer
+	Writer   Writer
+}
+
+// Turn is the side effects of a turn. Fields that a worker's queues do not
+// need may be nil: a gpu worker has no store, a turns worker no models.
+type Turn struct {
+	Store     TurnStore
+	Retriever Retriever
+	// Embedder may be nil: then everything goes by words alone.
+	Embedder Embedder
+	Rules    Roles
+	Models   Roles
+	// Serving says who serves each role; a role without an entry is served by
+	// its rule.
+	Serving memory.Serving
+	// Streamer may be nil: then answers are not streamed.
+	Streamer Streamer
+	Logger   *slog.Logger
+}
+
+// Opening is a turn about to begin, and what its opening found.
+type Opening struct {
+	Turn memory.Turn `json:"turn"`
+	// Done is the receipt of an earlier turn with the same idempotency key.
+	Done *memory.Receipt `json:"done,omitempty"`
+}
+
+// embedPatience bounds an embedding inside a local activity: one query takes
+// 16 ms on two CPU cores, and without it words alone serve.
+const embedPatience = 2 * time.Second
+
+// Open reads what the turn starts from: who serves it, the user's profile and
+// the conversation's last messages.
+func (a *Turn) Open(ctx context.Context, in Opening) (Opening, error) {
+	ctx = tenant.NewContext(ctx, in.Turn.Scope)
+	profile, messages, done, err := a.Store.Open(ctx, in.Turn.Request)
+	if err != nil {
+		return Opening{}, a.failure("open turn", err)
+	}
+	in.Turn.Profile, in.Turn.Context, in.Done = profile, messages, done
+	if !in.Turn.Rules {
+		in.Turn.Serving = a.Serving
+	}
+	return in, nil
+}
+
+// Plan asks the model for a plan and embeds its queries: one hop for both.
+func (a *Turn) Plan(ctx context.Context, in memory.Turn) (memory.Planned, error) {
+	defer beat(ctx)()
+	plan, err := a.Models.Planner.Plan(ctx, in)
+	if err != nil {
+		return memory.Planned{}, a.failure("plan", err)
+	}
+	return a.embedQueries(ctx, memory.Planned{Turn: in, Plan: plan}), nil
+}
+
+// PlanByRule makes the rule's plan. Its queries are embedded by Retrieve.
+func (a *Turn) PlanByRule(ctx context.Context, in memory.Turn) (memory.Planned, error) {
+	plan, err := a.Rules.Planner.Plan(ctx, in)
+	if err != nil {
+		return memory.Planned{}, a.failure("plan by rule", err)
+	}
+	return memory.Planned{Turn: in, Plan: plan}, nil
+}
+
+// Retrieve finds the candidates. Queries that came without vectors are
+// embedded first; when that fails, words alone serve and the turn says so.
+func (a *Turn) Retrieve(ctx context.Context, in memory.Planned) (memory.Retrieved, error) {
+	ctx = tenant.NewContext(ctx, in.Scope)
+	out, err := a.Retriever.Retrieve(ctx, a.embedQueries(ctx, in))
+	if err != nil {
+		return memory.Retrieved{}, a.failure("retrieve", err)
+	}
+	return out, nil
+}
+
+// embedQueries gives each query its vector, unless all have one or the turn
+// already knows that the embedder is down.
+func (a *Turn) embedQueries(ctx context.Context, in memory.Planned) memory.Planned {
+	if a.Embedder == nil || in.Plan.EmbedModel != "" || isDegraded(in.Turn, memory.RoleEmbed) {
+		return in
+	}
+	texts := make([]string, len(in.Plan.Queries))
+	for i, q := range in.Plan.Queries {
+		texts[i] = q.Text
+	}
+	ctx, cancel := context.WithTimeout(ctx, embedPatience)
+	defer cancel()
+	vectors, err := a.Embedder.Embed(ctx, texts)
+	if err == nil && len(vectors) != len(texts) {
+		err = memory.Errorf(memory.CodeInvalidOutput, "the embedder returned %d vectors for %d texts", len(vectors), len(texts))
+	}
+	if err != nil {
+		in.Degraded = append(in.Degraded, degradation(memory.RoleEmbed, err))
+		return in
+	}
+	in.Plan.EmbedModel = a.Embedder.EmbedModel()
+	for i := range in.Plan.Queries {
+		in.Plan.Queries[i].Vector = vectors[i]
+	}
+	return in
+}
+
+// Select asks the model which candidates help.
+func (a *Turn) Select(ctx context.Context, in memory.Retrieved) (memory.Selected, error) {
+	defer beat(ctx)()
+	return a.choose(ctx, "select", a.Models.Selector, in)
+}
+
+// SelectByRule lets the scores choose.
+func (a *Turn) SelectByRule(ctx context.Context, in memory.Retrieved) (memory.Selected, error) {
+	return a.choose(ctx, "select by rule", a.Rules.Selector, in)
+}
+
+func (a *Turn) choose(ctx context.Context, step string, s Selector, in memory.Retrieved) (memory.Selected, error) {
+	selection, err := s.Select(ctx, in)
+	if err != nil {
+		return memory.Selected{}, a.failure(step, err)
+	}
+	out, dropped := memory.Select(in, selection)
+	if dropped > 0 {
+		a.Logger.Warn("selection named items that are no candidates", "step", step, "turn", in.ID, "dropped", dropped)
+	}
+	return out, nil
+}
+
+// Answer asks the answer model and streams its pieces.
+func (a *Turn) Answer(ctx context.Context, in memory.Selected) (memory.Answered, error) {
+	defer beat(ctx)()
+	answer, err := a.Models.Answerer.Answer(ctx, in, a.stream(tenant.NewContext(ctx, in.Scope), in.ID))
+	if err != nil {
+		return memory.Answered{}, a.failure("answer", err)
+	}
+	return memory.Answered{Selected: in, Answer: answer}, nil
+}
+
+// AnswerByRule answers by quoting the selected memories.
+func (a *Turn) AnswerByRule(ctx context.Context, in memory.Selected) (memory.Answered, error) {
+	answer, err := a.Rules.Answerer.Answer(ctx, in, nil)
+	if err != nil {
+		return memory.Answered{}, a.failure("answer by rule", err)
+	}
+	return memory.Answered{Selected: in, Answer: answer}, nil
+}
+
+// Record puts the turn on record.
+func (a *Turn) Record(ctx context.Context, in memory.Answered) error {
+	return a.failure("record turn", a.Store.Record(tenant.NewContext(ctx, in.Scope), in))
+}
+
+// Draft asks the model what to keep and embeds it: one hop for both.
+func (a *Turn) Draft(ctx context.Context, in memory.Answered) (memory.Drafted, error) {
+	defer beat(ctx)()
+	drafted, err := a.Models.Writer.Draft(ctx, in)
+	if err != nil {
+		return memory.Drafted{}, a.failure("draft", err)
+	}
+	return a.embedDrafts(ctx, drafted), nil
+}
+
+// Commit applies the host's decisions about the drafts, once.
+func (a *Turn) Commit(ctx context.Context, in memory.Drafted) (memory.Receipt, error) {
+	receipt, err := a.Store.Commit(tenant.NewContext(ctx, in.Scope), in)
+	if err != nil {
+		return memory.Receipt{}, a.failure("commit", err)
+	}
+	receipt.Degraded = in.Degraded
+	return receipt, nil
+}
+
+// WriteByRule lets the rule propose what to keep, embeds it, and commits.
+func (a *Turn) WriteByRule(ctx context.Context, in memory.Answered) (memory.Receipt, error) {
+	drafted, err := a.Rules.Writer.Draft(ctx, in)
+	if err != nil {
+		return memory.Receipt{}, a.failure("draft by rule", err)
+	}
+	return a.Commit(ctx, a.embedDrafts(ctx, drafted))
+}
+
+// embedDrafts gives each draft its vector. Without one a memory is stored all
+// the same and embedded later; it is never lost for want of a vector.
+func (a *Turn) embedDrafts(ctx context.Context, in memory.Drafted) memory.Drafted {
+	if a.Embedder == nil || len(in.Drafts) == 0 {
+		return in
+	}
+	texts := make([]string, len(in.Drafts))
+	for i, d := range in.Drafts {
+		texts[i] = d.Text
+	}
+	ctx, cancel := context.WithTimeout(ctx, 5*embedPatience)
+	defer cancel()
+	vectors, err := a.Embedder.Embed(ctx, texts)
+	if err == nil && len(vectors) != len(texts) {
+		err = memory.Errorf(memory.CodeInvalidOutput, "the embedder returned %d vectors for %d texts", len(vectors), len(texts))
+	}
+	in.EmbedModel = a.Embedder.EmbedModel()
+	if err != nil {
+		if !isDegraded(in.Turn, memory.RoleEmbed) {
+			in.Degraded = append(in.Degraded, degradation(memory.RoleEmbed, err))
+		}
+		return in
+	}
+	for i := range in.Drafts {
+		in.Drafts[i].Vector = vectors[i]
+	}
+	return in
+}
+
+// Unembedded is a memory that lacks a vector.
+type Unembedded struct {
+	ID   memory.ID `json:"id"`
+	Text string    `json:"text"`
+}
+
+// Embedded are vectors of one model by memory.
+type Embedded struct {
+	Model   string                      `json:"model"`
+	Vectors map[memory.ID]memory.Vector `json:"vectors"`
+}
+
+// Unembedded lists up to limit memories of the user that lack a vector.
+func (a *Turn) Unembedded(ctx context.Context, scope memory.Scope, limit int) ([]Unembedded, error) {
+	if a.Embedder == nil {
+		return nil, nil
+	}
+	items, err := a.Store.Unembedded(tenant.NewContext(ctx, scope), a.Embedder.EmbedModel(), limit)
+	if err != nil {
+		return nil, a.failure("list unembedded", err)
+	}
+	out := make([]Unembedded, len(items))
+	for i, m := range items {
+		out[i] = Unembedded{ID: m.ID, Text: m.Text}
+	}
+	return out, nil
+}
+
+// Embed embeds memories for Unembedded's list.
+func (a *Turn) Embed(ctx context.Context, in []Unembedded) (Embedded, error) {
+	defer beat(ctx)()
+	texts := make([]string, len(in))
+	for i, m := range in {
+		texts[i] = m.Text
+	}
+	vectors, err := a.Embedder.Embed(ctx, texts)
+	if err != nil {
+		return Embedded{}, a.failure("embed", err)
+	}
+	if len(vectors) != len(in) {
+		return Embedded{}, a.failure("embed", memory.Errorf(memory.CodeTransient, "the embedder returned %d vectors for %d texts", len(vectors), len(in)))
+	}
+	out := Embedded{Model: a.Embedder.EmbedModel(), Vectors: make(map[memory.ID]memory.Vector, len(in))}
+	for i, m := range in {
+		out.Vectors[m.ID] = vectors[i]
+	}
+	return out, nil
+}
+
+// SetVectors stores what Embed made.
+func (a *Turn) SetVectors(ctx context.Context, scope memory.Scope, in Embedded) error {
+	return a.failure("set vectors", a.Store.SetVectors(tenant.NewContext(ctx, scope), in.Model, in.Vectors))
+}
+
+// stream returns the function that carries an answer's pieces, nil when
+// nobody streams. A piece that cannot be published ends the streaming of this
+// attempt: the whole answer comes with the reply in any case.
+func (a *Turn) stream(ctx context.Context, turn memory.TurnID) func(string) {
+	if a.Streamer == nil {
+		return nil
+	}
+	attempt, seq, broken := int(activity.GetInfo(ctx).Attempt), 0, false
+	return func(piece string) {
+		if broken {
+			return
+		}
+		if err := a.Streamer.Publish(ctx, turn, attempt, seq, piece); err != nil {
+			broken = true
+			a.Logger.Warn("streaming stopped; the reply will hold the whole answer", "turn", turn, "code", memory.CodeOf(err))
+		}
+		seq++
+	}
+}
+
+// failure logs the cause, once and without text of people, and returns what
+// Temporal may record. It is the boundary where causes end.
+func (a *Turn) failure(step string, err error) error {
+	if err == nil {
+		return nil
+	}
+	a.Logger.Warn("step failed", "step", step, "code", memory.CodeOf(err))
+	return Failure(err)
+}
+
+func isDegraded(t memory.Turn, role memory.Role) bool {
+	for _, d := range t.Degraded {
+		if d.Role == role {
+			return true
+		}
+	}
+	return false
+}
+
+// degradation says why a role went without its model.
+func degradation(role memory.Role, err error) memory.Degraded {
+	d := memory.Degraded{Role: role, Reason: memory.CodeOf(err)}
+	if e, ok := err.(*memory.Error); ok { //nolint:errorlint // only our own message is safe to show
+		d.Detail = e.Error()
+	}
+	return d
+}
+
+// beat heartbeats until the returned function is called, so that a worker that
+// dies in the middle of a model's call is noticed in seconds.
+func beat(ctx context.Context) func() {
+	ctx, cancel := context.WithCancel(ctx)
+	go func() {
+		tick := time.NewTicker(2 * time.Second)
+		defer tick.Stop()
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-tick.C:
+				activity.RecordHeartbeat(ctx)
+			}
+		}
+	}()
+	return cancel
+}

@@ -146,7 +146,7 @@ func (a *Turn) choose(ctx context.Context, step string, s Selector, in memory.Re
 // Answer asks the answer model and streams its pieces.
 func (a *Turn) Answer(ctx context.Context, in memory.Selected) (memory.Answered, error) {
 	defer beat(ctx)()
-	answer, err := a.Models.Answerer.Answer(ctx, in, a.stream(tenant.NewContext(ctx, in.Scope), in.ID))
+	answer, err := a.Models.Answerer.Answer(ctx, in, a.stream(tenant.NewContext(ctx, in.Scope), in.WorkflowID))
 	if err != nil {
 		return memory.Answered{}, a.failure("answer", err)
 	}
@@ -282,7 +282,7 @@ func (a *Turn) SetVectors(ctx context.Context, scope memory.Scope, in Embedded) 
 // stream returns the function that carries an answer's pieces, nil when
 // nobody streams. A piece that cannot be published ends the streaming of this
 // attempt: the whole answer comes with the reply in any case.
-func (a *Turn) stream(ctx context.Context, turn memory.TurnID) func(string) {
+func (a *Turn) stream(ctx context.Context, workflowID string) func(string) {
 	if a.Streamer == nil {
 		return nil
 	}
@@ -291,9 +291,9 @@ func (a *Turn) stream(ctx context.Context, turn memory.TurnID) func(string) {
 		if broken {
 			return
 		}
-		if err := a.Streamer.Publish(ctx, turn, attempt, seq, piece); err != nil {
+		if err := a.Streamer.Publish(ctx, workflowID, attempt, seq, piece); err != nil {
 			broken = true
-			a.Logger.Warn("streaming stopped; the reply will hold the whole answer", "turn", turn, "code", memory.CodeOf(err))
+			a.Logger.Warn("streaming stopped; the reply will hold the whole answer", "workflow_id", workflowID, "code", memory.CodeOf(err))
 		}
 		seq++
 	}

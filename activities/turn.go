@@ -74,7 +74,8 @@ type TurnStore interface {
 // Streamer carries the pieces of an answer to whoever waits for them. It is a
 // convenience: the workflow's record is the answer, a lost piece loses nothing.
 type Streamer interface {
-	// Publish appends a piece of the given attempt. Pieces of a later attempt
-	// replace those of an earlier one.
-	Publish(ctx context.Context, turn memory.TurnID, attempt, seq int, piece string) error
+	// Publish appends a piece of the given attempt to the stream of the turn
+	// with that workflow id (which a caller knows before it sends the turn).
+	// Pieces of a later attempt replace those of an earlier one.
+	Publish(ctx context.Context, workflowID string, attempt, seq int, piece string) error
 }

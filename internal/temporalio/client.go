@@ -1,0 +1,188 @@
+package temporalio
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"log/slog"
+	"time"
+
+	enumspb "go.temporal.io/api/enums/v1"
+	"go.temporal.io/api/serviceerror"
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/log"
+	"go.temporal.io/sdk/temporal"
+
+	"github.com/lightmem/lightmem/activities"
+	"github.com/lightmem/lightmem/internal/secret"
+	"github.com/lightmem/lightmem/memory"
+	"github.com/lightmem/lightmem/workflows"
+)
+
+// Options say how to reach Temporal.
+type Options struct {
+	// Address is host:port of the frontend; client.DefaultHostPort when empty.
+	Address string
+	// Namespace is "default" when empty.
+	Namespace string
+	// Master encrypts payloads and makes pseudonyms; required.
+	Master *secret.Master
+	// Logger receives the SDK's warnings; nothing when nil.
+	Logger *slog.Logger
+}
+
+// ClientOptions are the SDK's options for o: encryption of payloads and
+// failures is not optional.
+func ClientOptions(o Options) client.Options {
+	logger := o.Logger
+	if logger == nil {
+		logger = slog.New(slog.DiscardHandler)
+	}
+	return client.Options{
+		HostPort:         cmp.Or(o.Address, client.DefaultHostPort),
+		Namespace:        cmp.Or(o.Namespace, client.DefaultNamespace),
+		DataConverter:    DataConverter(o.Master),
+		FailureConverter: FailureConverter(o.Master),
+		Logger:           log.NewStructuredLogger(logger),
+	}
+}
+
+// Dial connects to Temporal.
+func Dial(ctx context.Context, o Options) (client.Client, error) {
+	c, err := client.DialContext(ctx, ClientOptions(o))
+	if err != nil {
+		return nil, memory.Wrap(memory.CodeUnavailable, err, "reach Temporal at %s (is it running? `make up` starts one; set TEMPORAL_ADDRESS for yours)", cmp.Or(o.Address, client.DefaultHostPort))
+	}
+	return c, nil
+}
+
+// Turns is the client side of turns. Its zero value is not usable.
+type Turns struct {
+	Client client.Client
+	Master *secret.Master
+}
+
+// WorkflowID is the id of the workflow of a request's turn.
+func (t Turns) WorkflowID(r memory.Request) string {
+	return workflows.TurnWorkflowID(t.Master.Tenant(r.Tenant), t.Master.User(r.Scope),
+		t.Master.Conversation(r.Scope, r.Conversation), t.Master.Key(r.Scope, r.Conversation, r.IdempotencyKey))
+}
+
+// options are those to start the request's turn with.
+func (t Turns) options(r memory.Request) client.StartWorkflowOptions {
+	return client.StartWorkflowOptions{
+		ID:        t.WorkflowID(r),
+		TaskQueue: workflows.QueueTurns,
+		// A running turn is attached to; a finished one is never run again, a
+		// failed one may be.
+		WorkflowIDConflictPolicy: enumspb.WORKFLOW_ID_CONFLICT_POLICY_USE_EXISTING,
+		WorkflowIDReusePolicy:    enumspb.WORKFLOW_ID_REUSE_POLICY_ALLOW_DUPLICATE_FAILED_ONLY,
+		WorkflowExecutionTimeout: workflows.TurnTimeout(),
+		TypedSearchAttributes: temporal.NewSearchAttributes(
+			workflows.AttributeTenant.ValueSet(t.Master.Tenant(r.Tenant)),
+			workflows.AttributeUser.ValueSet(t.Master.User(r.Scope)),
+			workflows.AttributeConversation.ValueSet(t.Master.Conversation(r.Scope, r.Conversation)),
+			workflows.AttributePhase.ValueSet(string(r.Mode)),
+		),
+		StaticSummary: string(r.Mode) + " turn",
+		Priority:      temporal.Priority{PriorityKey: 1, FairnessKey: t.Master.Tenant(r.Tenant)},
+	}
+}
+
+// Reply runs the request's turn, or attaches to it when it runs or ran before,
+// and returns its reply. The request must be valid and have an idempotency
+// key. Errors are *memory.Error.
+func (t Turns) Reply(ctx context.Context, r memory.Request) (memory.Reply, error) {
+	digest := r.Digest()
+	start := t.Client.NewWithStartWorkflowOperation(t.options(r), workflows.TypeTurn,
+		workflows.TurnInput{Request: r, Digest: digest})
+	handle, err := t.Client.UpdateWithStartWorkflow(ctx, client.UpdateWithStartWorkflowOptions{
+		StartWorkflowOperation: start,
+		UpdateOptions: client.UpdateWorkflowOptions{
+			// The digest in the update's id: the same request attaches to the
+			// same update, another one is validated (and refused) on its own.
+			UpdateID:     workflows.UpdateReply + "-" + digest,
+			UpdateName:   workflows.UpdateReply,
+			Args:         []any{workflows.Ask{Digest: digest}},
+			WaitForStage: client.WorkflowUpdateStageCompleted,
+		},
+	})
+	var reply memory.Reply
+	if err == nil {
+		err = handle.Get(ctx, &reply)
+	}
+	if err == nil {
+		return reply, nil
+	}
+	if isClosed(err) {
+		receipt, err := t.Receipt(ctx, r)
+		return receipt.Reply, err
+	}
+	return memory.Reply{}, errorOf(ctx, err)
+}
+
+// Receipt waits for the request's turn to end and returns its receipt. The
+// turn must have been started.
+func (t Turns) Receipt(ctx context.Context, r memory.Request) (memory.Receipt, error) {
+	var receipt memory.Receipt
+	if err := t.Client.GetWorkflow(ctx, t.WorkflowID(r), "").Get(ctx, &receipt); err != nil {
+		return memory.Receipt{}, errorOf(ctx, err)
+	}
+	if receipt.RequestDigest != r.Digest() {
+		return memory.Receipt{}, memory.Errorf(memory.CodeConflict, "the idempotency key was used before with another request")
+	}
+	return receipt, nil
+}
+
+// GiveAnswer hands in the caller's own answer of a ModeCaller turn.
+func (t Turns) GiveAnswer(ctx context.Context, workflowID, text string) (memory.TurnID, error) {
+	handle, err := t.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
+		WorkflowID: workflowID, UpdateName: workflows.UpdateCallerAnswer, UpdateID: workflows.UpdateCallerAnswer,
+		Args: []any{workflows.CallerAnswer{Text: text}}, WaitForStage: client.WorkflowUpdateStageCompleted,
+	})
+	var id memory.TurnID
+	if err == nil {
+		err = handle.Get(ctx, &id)
+	}
+	return id, errorOf(ctx, err)
+}
+
+// isClosed reports that the workflow ended before, or while, it was asked.
+func isClosed(err error) bool {
+	if temporal.IsWorkflowExecutionAlreadyStartedError(err) {
+		return true
+	}
+	var notFound *serviceerror.NotFound
+	if errors.As(err, &notFound) {
+		return true
+	}
+	var multi *serviceerror.MultiOperationExecution
+	if errors.As(err, &multi) {
+		for _, e := range multi.OperationErrors() {
+			if e != nil && temporal.IsWorkflowExecutionAlreadyStartedError(e) {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// errorOf turns what the SDK returns into a memory.Error.
+func errorOf(ctx context.Context, err error) error {
+	if err == nil {
+		return nil
+	}
+	if ctx.Err() != nil {
+		return memory.Wrap(memory.CodeUnavailable, err, "no answer in time; the turn goes on, and the same idempotency key gives its result")
+	}
+	var unavailable *serviceerror.Unavailable
+	var deadline *serviceerror.DeadlineExceeded
+	var late *client.WorkflowUpdateServiceTimeoutOrCanceledError
+	if errors.As(err, &unavailable) || errors.As(err, &deadline) || errors.As(err, &late) {
+		return memory.Wrap(memory.CodeUnavailable, err, "Temporal does not answer; send the request again with the same idempotency key")
+	}
+	return activities.ErrorOf(err)
+}
+
+// DialTimeout is how long Dial should be given at most.
+const DialTimeout = 10 * time.Second

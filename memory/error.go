@@ -3,6 +3,7 @@ package memory
 import (
 	"errors"
 	"fmt"
+	"time"
 )
 
 // Code says what kind of failure an error is. It decides the exit code of a
@@ -43,7 +44,10 @@ type Error struct {
 	Code    Code
 	Field   string
 	Message string
-	Cause   error
+	// RetryAfter is how long the other side asked to be left alone; zero when
+	// it said nothing.
+	RetryAfter time.Duration
+	Cause      error
 }
 
 // Error implements error. The cause is included only when it is itself an

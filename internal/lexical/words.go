@@ -48,18 +48,6 @@ func Words(text string) []string {
 	return out
 }
 
-// Names returns the words of a person's name, unstemmed and with stop words:
-// "Will", "Jo-Ann" → jo, ann.
-func Names(name string) []string {
-	var a analysis
-	a.split(fold(name))
-	var out []string
-	for _, t := range a.tokens {
-		out = append(out, t.text)
-	}
-	return out
-}
-
 // script is how a run of characters is cut and stemmed.
 type script uint8
 

@@ -1,0 +1,152 @@
+package temporalio
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"go.temporal.io/sdk/client"
+	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
+
+	"github.com/lightmem/lightmem/activities"
+	"github.com/lightmem/lightmem/memory"
+	"github.com/lightmem/lightmem/workflows"
+)
+
+// WorkerOptions say which queues a process serves and how much at once.
+type WorkerOptions struct {
+	// Queues are the task queues to serve: workflows.QueueTurns, QueueGPU,
+	// QueueAnswer. At least one.
+	Queues []string
+	// TurnSlots is how many turns' database steps run at once (default 64).
+	TurnSlots int
+	// GPUSlots is how many requests the model server takes at once (default 2;
+	// Ollama: OLLAMA_NUM_PARALLEL). More would only queue inside the server,
+	// where no priority and no fairness hold.
+	GPUSlots int
+	// AnswerSlots is how many answers are awaited at once (default 64).
+	AnswerSlots int
+	// StopTimeout is how long a stopping worker lets its activities finish
+	// (default 30 s).
+	StopTimeout time.Duration
+	// Deployment and BuildID switch worker versioning on: turns are pinned to
+	// the build that began them. Empty means unversioned workers.
+	Deployment, BuildID string
+	// FailOnPanic fails a workflow that is not deterministic at once instead of
+	// waiting for a fixed worker; for tests.
+	FailOnPanic bool
+}
+
+// Workers serves task queues until Stop.
+type Workers struct{ workers []worker.Worker }
+
+// StartWorkers starts a worker for each queue.
+func StartWorkers(c client.Client, a *activities.Turn, o WorkerOptions) (*Workers, error) {
+	if len(o.Queues) == 0 {
+		return nil, memory.Invalid("worker.queues", "names no task queue")
+	}
+	if (o.Deployment == "") != (o.BuildID == "") {
+		return nil, memory.Invalid("worker.build_id", "needs a deployment name, and the other way round")
+	}
+	ws := &Workers{}
+	for _, queue := range o.Queues {
+		w, err := newWorker(c, a, queue, o)
+		if err == nil {
+			err = w.Start()
+		}
+		if err != nil {
+			ws.Stop()
+			return nil, fmt.Errorf("start worker for queue %s: %w", queue, err)
+		}
+		ws.workers = append(ws.workers, w)
+	}
+	return ws, nil
+}
+
+// Stop takes no more tasks, lets running ones finish within StopTimeout, and
+// returns.
+func (w *Workers) Stop() {
+	for _, x := range w.workers {
+		x.Stop()
+	}
+}
+
+func newWorker(c client.Client, a *activities.Turn, queue string, o WorkerOptions) (worker.Worker, error) {
+	options := worker.Options{
+		WorkerStopTimeout:           cmp.Or(o.StopTimeout, 30*time.Second),
+		DisableRegistrationAliasing: true,
+	}
+	if o.FailOnPanic {
+		options.WorkflowPanicPolicy = worker.FailWorkflow
+	}
+	if o.BuildID != "" {
+		options.DeploymentOptions = worker.DeploymentOptions{
+			UseVersioning:             true,
+			Version:                   worker.WorkerDeploymentVersion{DeploymentName: o.Deployment, BuildID: o.BuildID},
+			DefaultVersioningBehavior: workflow.VersioningBehaviorPinned,
+		}
+	}
+	slots := func(workflows, activities, local int) error {
+		tuner, err := worker.NewFixedSizeTuner(worker.FixedSizeTunerOptions{
+			NumWorkflowSlots: workflows, NumActivitySlots: activities, NumLocalActivitySlots: local, NumNexusSlots: 1,
+		})
+		options.Tuner = tuner
+		return err
+	}
+	var err error
+	switch queue {
+	case workflows.QueueTurns:
+		n := cmp.Or(o.TurnSlots, 64)
+		err = slots(max(2*n, 4), n, n)
+		// Every turn's write may come back in the response that scheduled it.
+		options.MaxConcurrentEagerActivityExecutionSize = n
+	case workflows.QueueGPU:
+		options.DisableWorkflowWorker = true
+		err = slots(2, cmp.Or(o.GPUSlots, 2), 2)
+	case workflows.QueueAnswer:
+		options.DisableWorkflowWorker = true
+		err = slots(2, cmp.Or(o.AnswerSlots, 64), 2)
+	default:
+		return nil, memory.Invalid("worker.queues", "knows no task queue %q; there are %s, %s and %s",
+			queue, workflows.QueueTurns, workflows.QueueGPU, workflows.QueueAnswer)
+	}
+	if err != nil {
+		return nil, fmt.Errorf("size worker: %w", err)
+	}
+	w := worker.New(c, queue, options)
+	if queue == workflows.QueueTurns {
+		RegisterWorkflows(w)
+	}
+	w.RegisterActivity(a)
+	return w, nil
+}
+
+// RegisterWorkflows registers every workflow; replay tests use it, too.
+func RegisterWorkflows(r interface {
+	RegisterWorkflowWithOptions(w any, options workflow.RegisterOptions)
+}) {
+	r.RegisterWorkflowWithOptions(workflows.Turn, workflow.RegisterOptions{Name: workflows.TypeTurn})
+	r.RegisterWorkflowWithOptions(workflows.Embed, workflow.RegisterOptions{Name: workflows.TypeEmbed})
+}
+
+// SetCurrentVersion routes new turns to the build, once its workers poll. A
+// versioned worker gets no tasks before.
+func SetCurrentVersion(ctx context.Context, c client.Client, deployment, buildID string) error {
+	handle := c.WorkerDeploymentClient().GetHandle(deployment)
+	tick := time.NewTicker(200 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		_, err := handle.SetCurrentVersion(ctx, client.WorkerDeploymentSetCurrentVersionOptions{BuildID: buildID, IgnoreMissingTaskQueues: true})
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return memory.Wrap(memory.CodeUnavailable, errors.Join(ctx.Err(), err), "make build current")
+		case <-tick.C: // the server does not know the version until its first poll
+		}
+	}
+}

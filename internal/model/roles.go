@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"strings"
 	"time"
 
@@ -34,6 +35,9 @@ type RoleConfig struct {
 	Model string
 	// Timeout bounds one call. Defaults to TimeoutDefault of the role.
 	Timeout time.Duration
+	// ContextLength is how many tokens prompt and reply may have together.
+	// Defaults to the provider's Config.
+	ContextLength int
 }
 
 // Config says who serves the roles of a turn.
@@ -223,6 +227,7 @@ func (o opener) open(role memory.Role, c RoleConfig) (*shared, error) {
 	case ProviderOllama:
 		conf := o.config.Ollama
 		conf.Model, conf.Address = name, cmp.Or(address, conf.Address)
+		conf.ContextLength = cmp.Or(c.ContextLength, conf.ContextLength)
 		m, err := ollama.New(conf)
 		if err != nil {
 			return fail(err)
@@ -234,6 +239,7 @@ func (o opener) open(role memory.Role, c RoleConfig) (*shared, error) {
 			conf.Key = o.config.OpenAIKeys[address]
 		}
 		conf.Model, conf.Address = name, cmp.Or(address, conf.Address)
+		conf.ContextLength = cmp.Or(c.ContextLength, conf.ContextLength)
 		m, err := openai.New(conf)
 		if err != nil {
 			return fail(err)
@@ -253,7 +259,7 @@ func (o opener) open(role memory.Role, c RoleConfig) (*shared, error) {
 		return nil, memory.Invalid(field, `unknown provider; write ollama:MODEL, openai:MODEL or "rules:"`)
 	}
 	s.name = provider + ":" + s.provider.Name()
-	key := s.name + "@" + s.provider.Address()
+	key := fmt.Sprintf("%s@%s#%d", s.name, s.provider.Address(), c.ContextLength)
 	if known, ok := o.shared[key]; ok {
 		return known, nil
 	}

@@ -1,0 +1,219 @@
+package write_test
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/lightmem/lightmem/internal/write"
+	"github.com/lightmem/lightmem/memory"
+)
+
+var (
+	scope = memory.Scope{Tenant: "acme", User: "u/1"}
+	may3  = time.Date(2026, 5, 3, 12, 0, 0, 0, time.UTC)
+)
+
+func day(n int) time.Time { return may3.AddDate(0, 0, n) }
+
+func draft(text, subject, attribute, value string, at time.Time) memory.Draft {
+	return memory.Draft{Text: text, Subject: subject, Attribute: attribute, Value: value, Source: memory.SourceUser, EventAt: at, ValidFrom: at, Kind: memory.KindFact}
+}
+
+func near(id memory.ID, d memory.Draft, cosine float64) write.Neighbour {
+	return write.Neighbour{Cosine: cosine, Memory: memory.Memory{
+		Scope: scope, ID: id, Text: d.Text, Subject: d.Subject, Attribute: d.Attribute, Value: d.Value, Source: d.Source,
+		Status: memory.StatusActive, EventAt: d.EventAt, ValidFrom: d.ValidFrom, ValidTo: d.ValidTo, RecordedAt: d.EventAt, Strength: 1,
+	}}
+}
+
+func turn() memory.Answered {
+	var a memory.Answered
+	a.Scope, a.At = scope, may3
+	return a
+}
+
+func TestDecide(t *testing.T) {
+	t.Parallel()
+	with := func(d memory.Draft, change func(*memory.Draft)) memory.Draft { change(&d); return d }
+	plain := func(text string) memory.Draft { return draft(text, "", "", "", may3) }
+	same := func(n write.Neighbour) write.Neighbour { n.SameText = true; return n }
+	status := func(n write.Neighbour, s memory.Status) write.Neighbour { n.Memory.Status = s; return n }
+	boston := draft("Anna lives in Boston", "user", write.Residence, "Boston", day(-700))
+	york := draft("Anna lives in New York", "user", write.Residence, "New York", day(-100))
+	sushi := draft("Anna likes sushi", "user", write.Likes, "sushi", day(-9))
+	acme := draft("Anna works at Acme", "user", write.Employer, "Acme", day(-90))
+
+	for _, c := range []struct {
+		name   string
+		draft  memory.Draft
+		near   []write.Neighbour
+		event  memory.Event
+		reason string
+		target memory.ID
+		also   []memory.ID
+		closed time.Time
+	}{
+		{name: "nothing near", draft: york, event: memory.EventAdded, reason: "new"},
+		{name: "mem0#1674: an identical statement reinforces and deletes nothing", draft: york, near: []write.Neighbour{same(near("m1", york, 1))},
+			event: memory.EventReinforced, reason: "same words", target: "m1"},
+		{name: "identical words of a statement that is over begin again", draft: with(boston, func(d *memory.Draft) { d.EventAt, d.ValidFrom = may3, may3 }),
+			near:  []write.Neighbour{same(status(near("m1", boston, 1), memory.StatusSuperseded)), near("m2", york, .8)},
+			event: memory.EventSuperseded, reason: "newer value", target: "m2"},
+		{name: "what was forgotten may be said again", draft: york, near: []write.Neighbour{same(status(near("m1", york, 1), memory.StatusForgotten))},
+			event: memory.EventAdded, reason: "new"},
+		{name: "mem0#1750: an unrelated fact overwrites nothing", draft: sushi, near: []write.Neighbour{near("m1", york, .5)}, event: memory.EventAdded, reason: "new"},
+		{name: "a newer value supersedes", draft: york, near: []write.Neighbour{near("m1", boston, .8)}, event: memory.EventSuperseded, reason: "newer value", target: "m1"},
+		{name: "an older value that arrives late is stored closed", draft: boston, near: []write.Neighbour{near("m1", york, .8)},
+			event: memory.EventAdded, reason: "older value", target: "m1", closed: york.ValidFrom},
+		{name: "a weak newer value is contested", draft: with(york, func(d *memory.Draft) { d.Source = memory.SourceAssistant }), near: []write.Neighbour{near("m1", boston, .8)},
+			event: memory.EventContested, reason: "weaker source", target: "m1"},
+		{name: "a strong older value that arrives late against a weak newer one is contested, too", draft: boston,
+			near:  []write.Neighbour{near("m1", with(york, func(d *memory.Draft) { d.Source = memory.SourceAssistant }), .8)},
+			event: memory.EventContested, reason: "weaker source", target: "m1"},
+		{name: "two contested values are both closed by a strong one", draft: draft("Anna lives in Rome", "user", write.Residence, "Rome", may3),
+			near:  []write.Neighbour{status(near("m1", boston, .8), memory.StatusContested), status(near("m2", york, .8), memory.StatusContested)},
+			event: memory.EventSuperseded, reason: "newer value", target: "m2", also: []memory.ID{"m1"}},
+		{name: "graphiti#1728: the same attribute of somebody else is left alone", draft: draft("Ben lives in Rome", "ben", write.Residence, "Rome", may3),
+			near: []write.Neighbour{near("m1", york, .9)}, event: memory.EventAdded, reason: "new"},
+		{name: "mem0#5630: Ann is not Anna", draft: draft("Ann lives in Rome", "ann", write.Residence, "Rome", may3),
+			near: []write.Neighbour{near("m1", draft("Anna lives in Rome", "anna", write.Residence, "Rome", may3), .97)}, event: memory.EventAdded, reason: "new"},
+		{name: "mem0#5630: Ann is not Anna in the middle either", draft: plain("My cousin Ann likes chess"),
+			near: []write.Neighbour{near("m1", plain("My cousin Anna likes chess"), .98)}, event: memory.EventAdded, reason: "new"},
+		{name: "graphiti#630: another number is no duplicate", draft: plain("Anna has worked at Google for 6 years"),
+			near: []write.Neighbour{near("m1", plain("Anna has worked at Google for 5 years"), .99)}, event: memory.EventAdded, reason: "new"},
+		{name: "graphiti#630: another number of a known attribute is an update", draft: draft("Anna has been at Google for 6 years", "user", "tenure:google", "6 years", may3),
+			near:  []write.Neighbour{near("m1", draft("Anna has been at Google for 5 years", "user", "tenure:google", "5 years", day(-365)), .99)},
+			event: memory.EventSuperseded, reason: "newer value", target: "m1"},
+		{name: "a spelled number is the number", draft: plain("Anna has three cats"), near: []write.Neighbour{near("m1", plain("Anna has 3 cats"), .9)},
+			event: memory.EventReinforced, reason: "same meaning", target: "m1"},
+		{name: "another weekday is no duplicate", draft: plain("The meeting of Atlas is on Monday"),
+			near: []write.Neighbour{near("m1", plain("The meeting of Atlas is on Tuesday"), .98)}, event: memory.EventAdded, reason: "new"},
+		{name: "a negation is no duplicate", draft: plain("Anna doesn't eat meat"), near: []write.Neighbour{near("m1", plain("Anna eats meat"), .97)}, event: memory.EventAdded, reason: "new"},
+		{name: "left is not right", draft: plain("Anna hurt the left knee"), near: []write.Neighbour{near("m1", plain("Anna hurt the right knee"), .98)}, event: memory.EventAdded, reason: "new"},
+		{name: "a reworded statement with a close vector reinforces", draft: plain("Anna loves hiking in the mountains"),
+			near: []write.Neighbour{near("m1", plain("Anna enjoys mountain hikes"), .95)}, event: memory.EventReinforced, reason: "same meaning", target: "m1"},
+		{name: "without vectors the words decide", draft: plain("Anna really loves hiking in the mountains"),
+			near: []write.Neighbour{near("m1", plain("Anna loves hiking in the mountains"), -1)}, event: memory.EventReinforced, reason: "same meaning", target: "m1"},
+		{name: "a detail more is kept beside", draft: plain("Anna loves hiking in the mountains with her brother"),
+			near: []write.Neighbour{near("m1", plain("Anna loves hiking in the mountains"), .91)}, event: memory.EventAdded, reason: "new"},
+		{name: "mem0#5850: another wording of the same value", draft: draft("Anna is employed by Acme", "user", write.Employer, "Acme", may3),
+			near: []write.Neighbour{near("m1", acme, -1)}, event: memory.EventReinforced, reason: "same meaning", target: "m1"},
+		{name: "graphiti#1865: the same fact at two times that do not meet stays two", draft: acme,
+			near: []write.Neighbour{near("m1", with(acme, func(d *memory.Draft) { d.ValidFrom, d.ValidTo = day(-900), day(-400) }), 1)}, event: memory.EventAdded, reason: "new"},
+		{name: "many values at once are no conflict", draft: draft("Anna likes ramen", "user", write.Likes, "ramen", may3), near: []write.Neighbour{near("m1", sushi, .9)}, event: memory.EventAdded, reason: "new"},
+		{name: "a place given more exactly is no change", draft: draft("Anna lives in New York, Brooklyn", "user", write.Residence, "New York, Brooklyn", may3),
+			near: []write.Neighbour{near("m1", york, .92)}, event: memory.EventAdded, reason: "new"},
+		{name: "a negation ends what it names", draft: with(acme, func(d *memory.Draft) {
+			d.Text, d.Negates, d.EventAt, d.ValidFrom = "Anna no longer works at Acme", true, may3, may3
+		}), near: []write.Neighbour{near("m1", acme, .95), near("m2", york, .4)}, event: memory.EventSuperseded, reason: "ended", target: "m1"},
+		{name: "a negation ends one of many values", draft: with(sushi, func(d *memory.Draft) {
+			d.Text, d.Negates, d.EventAt, d.ValidFrom = "Anna doesn't like sushi any more", true, may3, may3
+		}), near: []write.Neighbour{near("m1", sushi, .9), near("m2", draft("Anna likes ramen", "user", write.Likes, "ramen", day(-9)), .8)},
+			event: memory.EventSuperseded, reason: "ended", target: "m1"},
+		{name: "what was ended may begin again", draft: with(sushi, func(d *memory.Draft) { d.EventAt, d.ValidFrom = may3, may3 }),
+			near:  []write.Neighbour{near("m1", draft("Anna doesn't like sushi", "user", write.Likes, "not sushi", day(-3)), .9)},
+			event: memory.EventSuperseded, reason: "newer value", target: "m1"},
+		{name: "a negation without an attribute ends the same sentence", draft: with(plain("Anna no longer plays tennis on Sundays"), func(d *memory.Draft) { d.Negates = true }),
+			near:  []write.Neighbour{near("m1", draft("Anna plays tennis on Sundays", "", "", "", day(-50)), .9), near("m2", draft("Anna plays chess on Sundays", "", "", "", day(-50)), .9)},
+			event: memory.EventSuperseded, reason: "ended", target: "m1"},
+		{name: "a weak negation is contested", draft: with(acme, func(d *memory.Draft) {
+			d.Text, d.Negates, d.EventAt, d.ValidFrom, d.Source = "Anna no longer works at Acme", true, may3, may3, memory.SourceAssistant
+		}), near: []write.Neighbour{near("m1", acme, .95)}, event: memory.EventContested, reason: "weaker source", target: "m1"},
+		{name: "powercontext#255: another user's memory decides nothing", draft: york, near: []write.Neighbour{func() write.Neighbour {
+			n := same(near("m1", york, 1))
+			n.Memory.User = "u/2"
+			return n
+		}()}, event: memory.EventAdded, reason: "new"},
+		{name: "verbatim text is only compared word by word", draft: with(plain("Anna enjoys mountain hikes"), func(d *memory.Draft) { d.Verbatim = true }),
+			near: []write.Neighbour{near("m1", plain("Anna enjoys hikes in the mountains"), .99)}, event: memory.EventAdded, reason: "new"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			v := write.Decide(turn(), c.draft, c.near)
+			require.Equal(t, c.event, v.Event, "%+v", v)
+			require.Equal(t, c.reason, v.Reason)
+			require.Equal(t, c.target, v.Target)
+			require.Equal(t, c.also, v.Also)
+			require.True(t, c.closed.Equal(v.Draft.ValidTo), v.Draft.ValidTo)
+			require.False(t, v.Draft.ValidFrom.IsZero())
+		})
+	}
+}
+
+// mem0#4573: memories that were retrieved into a turn breed no new ones.
+func TestDecideRefusesEchoes(t *testing.T) {
+	t.Parallel()
+	stored := []memory.Candidate{{ID: "m1", Memory: "Anna: I moved to Berlin last week (2026-04-20)"}, {ID: "m2", Memory: "The deadline of Atlas is 3 March"}}
+	for _, c := range []struct {
+		name, input, quote, text string
+		source                   memory.Source
+		event                    memory.Event
+		target                   memory.ID
+	}{
+		{"the assistant repeats", "Where do I live?", "You moved to Berlin last week.", "The assistant: Anna moved to Berlin last week.", memory.SourceAssistant, memory.EventRefused, "m1"},
+		{"the user pastes a composed memory", "Anna: I moved to Berlin last week (2026-04-20).", "Anna: I moved to Berlin last week (2026-04-20).", "Anna: I moved to Berlin last week (2026-04-20).", memory.SourceUser, memory.EventRefused, "m1"},
+		{"the user quotes", `You wrote "The deadline of Atlas is 3 March".`, `You wrote "The deadline of Atlas is 3 March".`, `Anna: You wrote "The deadline of Atlas is 3 March".`, memory.SourceUser, memory.EventRefused, "m2"},
+		{"a host pastes a list", "- Anna: I moved to Berlin last week (2026-04-20)\n- The deadline of Atlas is 3 March", "The deadline of Atlas is 3 March", "The deadline of Atlas is 3 March", memory.SourceUser, memory.EventRefused, "m2"},
+		{"the user says it again", "The deadline of Atlas is 3 March.", "The deadline of Atlas is 3 March.", "The deadline of Atlas is 3 March.", memory.SourceUser, memory.EventAdded, ""},
+		{"the user says something new about it", "The deadline of Atlas is 9 March.", "The deadline of Atlas is 9 March.", "The deadline of Atlas is 9 March.", memory.SourceUser, memory.EventAdded, ""},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			a := turn()
+			a.Text, a.Candidates = c.input, stored
+			v := write.Decide(a, memory.Draft{Text: c.text, Quote: c.quote, Source: c.source}, nil)
+			require.Equal(t, c.event, v.Event)
+			require.Equal(t, c.target, v.Target)
+		})
+	}
+}
+
+func TestNormalizeText(t *testing.T) {
+	t.Parallel()
+	for _, same := range [][]string{
+		{"I like tea.", "i LIKE  tea", "I like tea!", "\tI like tea \n", "Ｉ like tea", "“I like tea.”"},
+		{"It’s Müller's café", "it's müller's cafe\u0301", "IT'S MÜLLER'S CAFÉ…"},
+		{"我喜欢茶。", "我喜欢茶", " 我喜欢茶！"},
+		{"Straße", "STRASSE"},
+	} {
+		for _, s := range same[1:] {
+			require.Equal(t, write.NormalizeText(same[0]), write.NormalizeText(s))
+		}
+	}
+	for _, differ := range [][2]string{{"I like tea", "I like tea?"}, {"Ann", "Anna"}, {"5 years", "6 years"}, {"1.5", "15"}} {
+		require.NotEqual(t, write.NormalizeText(differ[0]), write.NormalizeText(differ[1]))
+	}
+}
+
+func FuzzNormalizeText(f *testing.F) {
+	for _, s := range []string{"", "\x00", "\xff", "I’m…", "ﬀ.", "ß\u0345", "»x«"} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		n := write.NormalizeText(s)
+		require.Equal(t, n, write.NormalizeText(n))
+		require.NotContains(t, n, "\x00")
+	})
+}
+
+func TestUtilityOrdersWhatIsWorthKeeping(t *testing.T) {
+	t.Parallel()
+	base := memory.Memory{Kind: memory.KindFact, Strength: 1, RecordedAt: day(-200), LastSeen: day(-200)}
+	with := func(change func(*memory.Memory)) float64 {
+		m := base
+		change(&m)
+		return write.Utility(m, may3)
+	}
+	plain := with(func(*memory.Memory) {})
+	require.Greater(t, plain, with(func(m *memory.Memory) { m.RecordedAt, m.LastSeen = day(-400), day(-400) }), "younger")
+	require.Less(t, plain, with(func(m *memory.Memory) { m.Accessed, m.AccessedAt = 3, day(-200) }), "used")
+	require.Less(t, plain, with(func(m *memory.Memory) { m.AccessedAt = day(-1) }), "used lately")
+	require.Less(t, plain, with(func(m *memory.Memory) { m.Strength = 4 }), "said often")
+	require.Greater(t, plain, with(func(m *memory.Memory) { m.Kind = memory.KindNote }), "kind")
+	require.Greater(t, plain, with(func(m *memory.Memory) { m.ValidTo = day(-3) }), "over")
+	require.True(t, math.IsInf(with(func(m *memory.Memory) { m.Pinned = true }), 1))
+	require.Positive(t, with(func(m *memory.Memory) { m.RecordedAt = day(-40000); m.LastSeen = time.Time{} }))
+}

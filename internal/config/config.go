@@ -166,6 +166,6 @@ type API struct {
 
 // Log says what is logged; never text of people, never a secret.
 type Log struct {
-	Level  string `name:"level" yaml:"level" placeholder:"LEVEL" default:"warn" choices:"debug,info,warn,error" help:"debug, info, warn or error."`
+	Level  string `name:"level" yaml:"level" placeholder:"LEVEL" default:"info" choices:"debug,info,warn,error" help:"debug, info, warn or error."`
 	Format string `name:"format" yaml:"format" placeholder:"FORMAT" default:"text" choices:"text,json" help:"text or json."`
 }

@@ -102,7 +102,7 @@ log:
 	require.Equal(t, Spec{Provider: "none"}, cfg.Roles.Embed.Spec)
 	require.Equal(t, Memory{Capacity: 7, K: 2, ContextTokens: 1024, CacheBytes: 256 << 20}, cfg.Memory)
 	require.Equal(t, []string{"turns", "gpu"}, cfg.Worker.Queues)
-	require.Equal(t, "warn", cfg.Log.Level)
+	require.Equal(t, "info", cfg.Log.Level)
 	require.Equal(t, filepath.Join(w.home, ".local/state/lightmem/master.key"), cfg.MasterKeyFile)
 }
 
@@ -244,7 +244,7 @@ func TestShowSaysWhereFrom(t *testing.T) {
 		{"memory.k", "7", "environment variable LIGHTMEM_K"},
 		{"user", "u", path + ":1"},
 		{"temporal.address", "h:1", "the running stack"},
-		{"log.level", "warn", "default"},
+		{"log.level", "info", "default"},
 		{"roles.plan.model", "rules:", "derived"},
 	} {
 		require.Contains(t, shown, want)

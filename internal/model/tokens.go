@@ -22,46 +22,47 @@ func countRequest(r prompts.Request) int {
 
 // countTokens estimates from above how many tokens a text has, whatever the
 // model's tokenizer: adapters serve models whose vocabulary we do not have. A
-// prompt that fits by it fits; one that does not may have fitted.
+// prompt that fits by it fits; one that does not may have fitted. Letters
+// without meaning can have more tokens; then the server itself refuses the
+// prompt, for it is told not to shorten it.
 //
 // It walks the text like byte-pair encoders split it: a word of ASCII letters
-// costs one token for each three letters (English has four to five a token,
-// names and other languages fewer), digits and punctuation one each, a rune
-// beyond ASCII as many as it has bytes less one, which is what tokenizers
-// with small vocabularies spend on scripts that they hardly know.
+// costs one token for each three letters, the space before it included (English
+// has four to five a token, names and other languages fewer); digits,
+// punctuation and other spaces one each; a rune of the scripts that all
+// vocabularies know two, any other as many as it has bytes.
 func countTokens(s string) int {
-	n, word := 0, 0
+	n, word, space := 0, 0, false
 	end := func() {
 		n += (word + 2) / 3
 		word = 0
 	}
-	space := false
 	for _, r := range s {
-		switch {
-		case r < utf8.RuneSelf && (r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'):
-			word++
-			space = false
-			continue
-		case r == ' ':
+		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
+		if !letter {
 			end()
-			if space { // a run of spaces; a single one belongs to the next word
-				n++
-			}
-			space = true
-			continue
-		case r < utf8.RuneSelf:
-			end()
+		}
+		if space && !letter { // only a letter takes the space before it along
 			n++
-		case unicode.IsMark(r) || unicode.IsLetter(r) && r < 0x250:
-			end()
+		}
+		space = r == ' '
+		switch {
+		case space:
+		case letter:
+			word++
+		case r < utf8.RuneSelf:
+			n++
+		case unicode.In(r, unicode.Latin, unicode.Greek, unicode.Cyrillic, unicode.Han, unicode.Hiragana, unicode.Katakana,
+			unicode.Hangul, unicode.Arabic, unicode.Hebrew, unicode.Devanagari):
 			n += 2
 		default:
-			end()
-			n += max(2, utf8.RuneLen(r)-1)
+			n += utf8.RuneLen(r)
 		}
-		space = false
 	}
 	end()
+	if space {
+		n++
+	}
 	return n
 }
 

@@ -142,7 +142,8 @@ func (m *Model) stream(ctx context.Context, req prompts.Request) (out prompts.Re
 	}
 	defer func() { _ = s.Close() }() // nothing to lose: the reply is read
 	var text strings.Builder
-	for {
+	parts := 0
+	for ; ; parts++ {
 		part, err := s.Recv()
 		if errors.Is(err, io.EOF) {
 			break
@@ -177,7 +178,10 @@ func (m *Model) stream(ctx context.Context, req prompts.Request) (out prompts.Re
 			}
 		}
 	}
-	if out.Finish == "" { // the connection ended before the reply did
+	switch {
+	case parts == 0: // whatever that was, it was no stream of events
+		return prompts.Response{}, memory.Errorf(memory.CodeInvalidOutput, "%s (%s) sent something that is no reply", m.server.Name, m.config.Model)
+	case out.Finish == "": // the connection ended before the reply did
 		return prompts.Response{}, memory.Errorf(memory.CodeTransient, "the reply of %s (%s) broke off", m.server.Name, m.config.Model)
 	}
 	out.Text = text.String()

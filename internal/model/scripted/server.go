@@ -249,7 +249,11 @@ func chatted(w http.ResponseWriter, ollama, stream bool, model string, r prompts
 			finishOllama(part, r)
 			write(w, part)
 		}
-	case stream || breakOff:
+	case breakOff && !stream:
+		_, _ = w.Write([]byte(`{"object":"chat.completion","choices":[{"message":{"content":"and then`)) // nobody listens on failure
+		_ = flush.Flush()
+		panic(http.ErrAbortHandler)
+	case stream:
 		w.Header().Set("Content-Type", "text/event-stream")
 		event := func(v any) {
 			b, err := json.Marshal(v)

@@ -85,7 +85,8 @@ type Request struct {
 	At time.Time `json:"at,omitzero"`
 	// AsOf asks what was known then (knowledge time); zero means now.
 	AsOf time.Time `json:"as_of,omitzero"`
-	// K is the most memories that may be selected; DefaultK when zero.
+	// K is the most memories that may be selected, 1 to MaxK; the edge fills in
+	// DefaultK when the caller says nothing.
 	K int `json:"k"`
 	// Verbatim (ModeRemember) keeps the text as it is, one memory, no extraction.
 	Verbatim bool `json:"verbatim,omitempty"`

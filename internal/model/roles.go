@@ -152,8 +152,8 @@ func Open(c Config, rules Rules) (*Roles, error) {
 		if s == nil {
 			continue
 		}
-		if s.provider == nil {
-			return nil, memory.Invalid(string(role.role)+".model", "this provider has no language models")
+		if role.role == memory.RolePlan && rules.Planner == nil || role.role == memory.RoleWrite && rules.Writer == nil {
+			return nil, memory.Errorf(memory.CodeInternal, "the model for %s needs the rule that it builds upon", role.role)
 		}
 		out.Serving[role.role] = s.name
 		client := newClient(s.provider, s.breaker, role.role, role.config.Timeout, c.Meter)

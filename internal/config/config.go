@@ -107,7 +107,7 @@ type Role struct {
 	// Spec is provider and model, for example ollama:qwen2.5:1.5b.
 	Spec    Spec   `name:"model" yaml:"model" placeholder:"PROVIDER:MODEL" help:"Who serves the role: ollama:MODEL, openai:MODEL or rules: (embed: none: instead of rules:). Default: models.chat or models.embed on the server that is set, else rules (embed: none)."`
 	Address string `name:"address" yaml:"address" placeholder:"URL" help:"Server of the role (default: the one in models)."`
-	Key     Secret `name:"key" yaml:"key" placeholder:"KEY" help:"API key of the role (default: models.openai_key)."`
+	Key     Secret `name:"key" yaml:"key" placeholder:"KEY" help:"API key of the role (default: models.openai_key, unless the role has an address of its own)."`
 	// Timeout bounds one call. Zero means the provider's default for the role.
 	Timeout time.Duration `name:"timeout" yaml:"timeout" placeholder:"DURATION" range:"100ms..10m" help:"Bound of one call (default: plan and select 15s, write 30s, answer 2m, embed 10s)."`
 	// ContextLength is how many tokens prompt and reply may have together.

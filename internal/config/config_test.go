@@ -225,6 +225,21 @@ func TestSecretsAreNeverShown(t *testing.T) {
 	require.NotContains(t, DSN("postgres://u:hunter2@[h").String(), "hunter2")
 }
 
+func TestAKeyGoesOnlyWhereItBelongs(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t)
+	w.file(t, stack, "LIGHTMEM_OPENAI_BASE_URL=http://127.0.0.1:1/v1\nLIGHTMEM_CHAT_MODEL=q\n")
+	w.environ = append(w.environ, "OPENAI_API_KEY=sk-1")
+	cfg, err := w.load("--write-model=openai:x", "--write-address=https://other/v1", "--plan-model=openai:x", "--plan-address=https://own/v1", "--plan-key=mine")
+	require.NoError(t, err)
+	require.Empty(t, cfg.Roles.Answer.Key, "the stack's own server")
+	require.Empty(t, cfg.Roles.Write.Key, "another server")
+	require.Equal(t, Secret("mine"), cfg.Roles.Plan.Key)
+	cfg, err = w.load("--models-openai-address=https://named/v1")
+	require.NoError(t, err)
+	require.Equal(t, Secret("sk-1"), cfg.Roles.Answer.Key)
+}
+
 func TestShowSaysWhereFrom(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

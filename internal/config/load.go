@@ -126,6 +126,9 @@ func (l *Loader) resolve(_ *kong.Context, _ *kong.Path, flag *kong.Flag) (any, e
 	return g.text, nil
 }
 
+// originStack is the origin of what the stack's lightmem.env says.
+const originStack = "the running stack"
+
 // find returns what environment, file or stack say about a setting.
 func (l *Loader) find(s Setting) (given, bool) {
 	if text, ok := l.environ[s.Variable]; ok {
@@ -136,7 +139,7 @@ func (l *Loader) find(s Setting) (given, bool) {
 	}
 	// The stack says where its parts are; it does not choose for a person.
 	if text, ok := l.stack[s.Variable]; ok && (strings.HasPrefix(s.Name, "database.") || strings.HasPrefix(s.Name, "temporal.") || strings.HasPrefix(s.Name, "models.")) {
-		return given{text, "the running stack"}, true
+		return given{text, originStack}, true
 	}
 	return given{}, false
 }

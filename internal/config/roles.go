@@ -77,11 +77,17 @@ func (l *Loader) finishRole(role memory.Role, r *Role) error {
 	case ProviderOllama:
 		r.Address = cmp.Or(r.Address, m.OllamaAddress, ollamaAddressDefault)
 	case ProviderOpenAI:
-		if role == memory.RoleEmbed {
-			r.Address = cmp.Or(r.Address, m.OpenAIEmbedAddress)
+		if r.Address != "" {
+			break // a server of its own never gets the others' key
+		}
+		from := "models.openai_address"
+		if role == memory.RoleEmbed && m.OpenAIEmbedAddress != "" {
+			r.Address, from = m.OpenAIEmbedAddress, "models.openai_embed_address"
 		}
 		r.Address = cmp.Or(r.Address, m.OpenAIAddress, openAIAddressDefault)
-		r.Key = cmp.Or(r.Key, m.OpenAIKey)
+		if l.origins[from] != originStack { // nor does a server that nobody named
+			r.Key = cmp.Or(r.Key, m.OpenAIKey)
+		}
 	}
 	if r.Address == "" {
 		return nil

@@ -146,23 +146,24 @@ CREATE TABLE lightmem.memory_use (
 CREATE INDEX memory_use_worth ON lightmem.memory_use (tenant, user_id, worth, memory_id) WHERE evictable;
 
 -- worth is the binary logarithm of a memory's utility, up to a term that is the
--- same for all memories of a user at one time (now / 90 days), so that the
--- order by worth is the order by utility at any time, and an index can keep it:
+-- same for all memories of a user at one time, so that the order by worth is
+-- the order by utility at any time, and an index can keep it:
 --
---   utility = weight(kind) · (1 + log2 strength) · (1 + log2 (1 + accessed))
---             · 2^-(age / 180 days) · 2^-(idle / 180 days)
+--   utility = kind · (1 + ln strength) · (1 + ln (1 + accessed)) · ½^(idle / 90 days) · ½^(age / 720 days)
 --
--- age counts from recorded_at, idle from the last time that the memory was
--- said or selected (recorded, if never). What is both old and unused halves
--- its utility every 90 days.
+-- kind is 1.5 for facts and preferences, 1 for events and plans, 0.8 for notes.
+-- idle counts from the last time that the memory was said, selected or
+-- recorded, age from the time it was recorded. A statement that says of itself
+-- that it is over counts half. (postgres.Worth is the same in Go.)
 -- +goose StatementBegin
-CREATE FUNCTION lightmem.worth(kind text, strength integer, accessed integer,
+CREATE FUNCTION lightmem.worth(kind text, strength integer, accessed integer, valid_to timestamptz,
     recorded_at timestamptz, touched_at timestamptz) RETURNS double precision
 LANGUAGE sql IMMUTABLE PARALLEL SAFE AS $$
-    SELECT log(2, (CASE kind WHEN 'fact' THEN 2.0 WHEN 'preference' THEN 2.0 WHEN 'plan' THEN 1.25 WHEN 'event' THEN 1.0 ELSE 0.75 END)::numeric)::double precision
-        + ln(1 + ln(strength) / ln(2.0::double precision)) / ln(2.0::double precision)
-        + ln(1 + ln(1 + accessed) / ln(2.0::double precision)) / ln(2.0::double precision)
-        + (extract(epoch FROM recorded_at) + extract(epoch FROM greatest(recorded_at, touched_at)))::double precision / 15552000
+    SELECT ln((CASE kind WHEN 'fact' THEN 1.5 WHEN 'preference' THEN 1.5 WHEN 'note' THEN 0.8 ELSE 1 END)::float8
+            * (1 + ln(strength::float8)) * (1 + ln(1 + accessed::float8))
+            * CASE WHEN valid_to IS NULL THEN 1 ELSE 0.5 END) / ln(2::float8)
+        + extract(epoch FROM greatest(recorded_at, touched_at))::float8 / (90 * 86400)
+        + extract(epoch FROM recorded_at)::float8 / (720 * 86400)
 $$;
 -- +goose StatementEnd
 
@@ -232,7 +233,7 @@ DROP TABLE lightmem.answer_stream;
 DROP TABLE lightmem.applied_effect;
 DROP TABLE lightmem.refusal;
 DROP TABLE lightmem.memory_vector;
-DROP FUNCTION lightmem.worth(text, integer, integer, timestamptz, timestamptz);
+DROP FUNCTION lightmem.worth(text, integer, integer, timestamptz, timestamptz, timestamptz);
 DROP TABLE lightmem.memory_use;
 DROP TABLE lightmem.memory_evidence;
 DROP TABLE lightmem.memory_version;

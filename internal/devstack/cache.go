@@ -19,7 +19,7 @@ type cache struct {
 // entry returns the folder of key, made by fill where it is missing. fill gets
 // an empty draft folder. Of several processes one fills, the others wait.
 func (c cache) entry(ctx context.Context, key string, fill func(draft string) error) (string, error) {
-	final := filepath.Join(c.dir, key)
+	final := c.path(key)
 	if isDir(final) {
 		return final, nil
 	}
@@ -48,6 +48,9 @@ func (c cache) entry(ctx context.Context, key string, fill func(draft string) er
 	}
 	return final, nil
 }
+
+// path is where the entry of key is, once it is there.
+func (c cache) path(key string) string { return filepath.Join(c.dir, key) }
 
 func isDir(path string) bool {
 	info, err := os.Stat(path)

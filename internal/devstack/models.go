@@ -1,15 +1,22 @@
 package devstack
 
 import (
-	"context"
-	"errors"
+	"os"
+	"os/exec"
 )
 
-// ModelDefault is the small model that is served unless told otherwise.
-const ModelDefault = "qwen2.5-coder:1.5b"
-
-func (s *site) defaultParts() []Part { return []Part{Postgres, Temporal} }
-
-func (s *site) ensureOpenAI(context.Context, *Stack) error { return errors.New("not built yet") }
-
-func (s *site) ensureOllama(context.Context, *Stack) error { return errors.New("not built yet") }
+// defaultParts are Postgres, Temporal, and the model server that is there
+// (Ollama named, installed or built before; another server named) or else the
+// one that is quickest to get.
+func (s *site) defaultParts() []Part {
+	parts := []Part{Postgres, Temporal}
+	_, notInstalled := exec.LookPath("ollama")
+	switch {
+	case os.Getenv("LIGHTMEM_OPENAI_BASE_URL") != "":
+		return append(parts, OpenAI)
+	case os.Getenv("OLLAMA_HOST") != "", notInstalled == nil, isDir(s.cache.path(ollamaKey())):
+		return append(parts, Ollama)
+	default:
+		return append(parts, OpenAI)
+	}
+}

@@ -82,6 +82,13 @@ func (s *step) expect(total int64) {
 	s.total = total
 }
 
+// at sets how many bytes a step has moved so far.
+func (s *step) at(done int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.done = done
+}
+
 // Write counts bytes, so that a step can stand behind io.TeeReader.
 func (s *step) Write(p []byte) (int, error) {
 	s.mu.Lock()
@@ -95,7 +102,7 @@ func (s *step) describe() string {
 	defer s.mu.Unlock()
 	var words []string
 	if s.total > 0 {
-		words = append(words, fmt.Sprintf("%d %% of %d MB", 100*s.done/s.total, s.total/1e6))
+		words = append(words, fmt.Sprintf("%d %% of %d MB", min(100, 100*s.done/s.total), s.total/1e6))
 	} else if s.done > 0 {
 		words = append(words, fmt.Sprintf("%d MB", s.done/1e6))
 	}

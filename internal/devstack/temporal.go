@@ -66,18 +66,23 @@ func (s *site) temporalBinary(ctx context.Context) (string, error) {
 	return filepath.Join(dir, "temporal"), nil
 }
 
-// goBuild runs `go build` in a folder and reports the packages as they are
-// compiled.
+// goBuild runs `go build` in a folder.
 func (s *site) goBuild(ctx context.Context, step *step, dir string, env []string, args ...string) error {
 	cmd := exec.Command("go", append([]string{"build", "-v"}, args...)...)
 	cmd.Dir = dir
-	// The repository's own flags (a workspace, -mod) are not for this module.
+	// The repository's own workspace is not for this module.
 	cmd.Env = append(append(os.Environ(), "GOWORK=off"), env...)
+	return runBuild(ctx, cmd, step)
+}
+
+// runBuild runs a Go command with -v and reports the packages as they are
+// compiled.
+func runBuild(ctx context.Context, cmd *exec.Cmd, step *step) error {
 	output := &buildOutput{step: step}
 	cmd.Stdout, cmd.Stderr = output, output
 	if err := runGroup(ctx, cmd); err != nil {
 		return &Failure{
-			Step: "build in " + dir, Err: fmt.Errorf("%w:\n%s", err, strings.Join(output.tail(), "\n")),
+			Step: "compile", Err: fmt.Errorf("%w:\n%s", err, strings.Join(output.tail(), "\n")),
 			Hint: "check that Go's module proxy is reachable (go env GOPROXY) and run it again: what was compiled is kept",
 		}
 	}

@@ -132,7 +132,7 @@ func Open(c Config, rules Rules) (*Roles, error) {
 	if err != nil {
 		return nil, memory.Wrap(memory.CodeInternal, err, "load prompts")
 	}
-	o := opener{config: c, shared: make(map[string]*shared)}
+	o := opener{config: c, shared: make(map[string]*shared), breakers: make(map[string]*breaker)}
 	out := &Roles{Serving: make(memory.Serving)}
 	for _, role := range []struct {
 		role   memory.Role
@@ -199,8 +199,17 @@ type shared struct {
 }
 
 type opener struct {
-	config Config
-	shared map[string]*shared
+	config   Config
+	shared   map[string]*shared
+	breakers map[string]*breaker
+}
+
+// breaker is the one of a model of a server, whatever its roles' settings.
+func (o opener) breaker(name string) *breaker {
+	if _, ok := o.breakers[name]; !ok {
+		o.breakers[name] = newBreaker(name, o.config.Breaker)
+	}
+	return o.breakers[name]
 }
 
 // open returns the model that a role is served by, nil for rules.
@@ -263,7 +272,7 @@ func (o opener) open(role memory.Role, c RoleConfig) (*shared, error) {
 	if known, ok := o.shared[key]; ok {
 		return known, nil
 	}
-	s.breaker = newBreaker(s.name+" at "+s.provider.Address(), o.config.Breaker)
+	s.breaker = o.breaker(s.name + " at " + s.provider.Address())
 	o.shared[key] = &s
 	return &s, nil
 }

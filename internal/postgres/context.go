@@ -10,8 +10,9 @@ import (
 	"github.com/lightmem/lightmem/memory"
 )
 
-// maxContextRunes is more than a message of the whole short-term budget has.
-const maxContextRunes = 5 * memory.DefaultContextTokens
+// runesForToken times the short-term budget is more runes than a message that
+// fits into it has.
+const runesForToken = 5
 
 // shortTerm makes the short-term context from a conversation's newest turns
 // (newest first): their messages, oldest first, at most budget tokens. The

@@ -22,6 +22,9 @@ type Options struct {
 	// Capacity is B, how many live memories a user may have.
 	// Defaults to memory.DefaultCapacity.
 	Capacity int
+	// ContextTokens is the budget of the short-term context C_t.
+	// Defaults to memory.DefaultContextTokens; negative keeps none.
+	ContextTokens int
 	// MaxConns bounds the pool. Defaults to 16.
 	MaxConns int
 	// Name is the application_name that the server's statistics show.
@@ -38,9 +41,10 @@ type Options struct {
 
 // Store keeps turns and memories in Postgres. It is safe for concurrent use.
 type Store struct {
-	pool     *pgxpool.Pool
-	capacity int
-	listener *listener
+	pool          *pgxpool.Pool
+	capacity      int
+	contextTokens int
+	listener      *listener
 }
 
 // Open connects to a migrated database. The database must be there: an address
@@ -83,7 +87,7 @@ func Open(ctx context.Context, o Options) (*Store, error) {
 	if err != nil {
 		return nil, wrap(err, "open the database")
 	}
-	s := &Store{pool: pool, capacity: cmp.Or(o.Capacity, memory.DefaultCapacity)}
+	s := &Store{pool: pool, capacity: cmp.Or(o.Capacity, memory.DefaultCapacity), contextTokens: max(cmp.Or(o.ContextTokens, memory.DefaultContextTokens), 0)}
 	s.listener = newListener(ctx, config.ConnConfig.Copy())
 	if err := s.check(ctx, role); err != nil {
 		s.Close()

@@ -58,7 +58,7 @@ func (s *Store) Open(ctx context.Context, r memory.Request) (memory.Profile, []m
 			last, err = q.LastTurns(ctx, query.LastTurnsParams{
 				Tenant: t, UserID: u, Conversation: string(r.Conversation), At: cmp.Or(r.At, farFuture),
 				AsOf: toNull(r.AsOf), IdempotencyKey: r.IdempotencyKey,
-				MaxRunes: maxContextRunes, MaxTurns: maxContextTurns,
+				MaxRunes: int32(runesForToken * s.contextTokens), MaxTurns: maxContextTurns,
 			})
 			return err
 		})
@@ -79,7 +79,7 @@ func (s *Store) Open(ctx context.Context, r memory.Request) (memory.Profile, []m
 	if err != nil {
 		return memory.Profile{}, nil, nil, err
 	}
-	return profile, shortTerm(last, memory.DefaultContextTokens), done, nil
+	return profile, shortTerm(last, s.contextTokens), done, nil
 }
 
 // farFuture is later than every time of a turn.

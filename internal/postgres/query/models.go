@@ -8,6 +8,27 @@ import (
 	"time"
 )
 
+type AuditEvent struct {
+	Tenant       string
+	UserID       string
+	Seq          int64
+	At           time.Time
+	Event        string
+	MemoryID     string
+	Actor        string
+	Reason       string
+	TurnID       string
+	WorkflowID   string
+	RunID        string
+	Rule         string
+	Content      string
+	BeforeDigest []byte
+	AfterDigest  []byte
+	Body         string
+	PrevHash     []byte
+	Hash         []byte
+}
+
 type Memory struct {
 	Tenant       string
 	UserID       string

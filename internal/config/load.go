@@ -271,3 +271,12 @@ func (l *Loader) Show(flags map[string]bool) []Shown {
 	}
 	return list
 }
+
+// Flags are the names of the settings' flags.
+func (l *Loader) Flags() []string {
+	names := make([]string, len(l.settings))
+	for i, s := range l.settings {
+		names[i] = s.Flag
+	}
+	return names
+}

@@ -1,0 +1,53 @@
+package main
+
+import (
+	"context"
+	"log/slog"
+
+	"github.com/lightmem/lightmem/internal/config"
+	"github.com/lightmem/lightmem/internal/secret"
+	"github.com/lightmem/lightmem/internal/temporalio"
+	"github.com/lightmem/lightmem/schema"
+)
+
+// liveTurns are turns over a connection of their own.
+type liveTurns struct{ temporalio.Turns }
+
+// Close closes the connection.
+func (t liveTurns) Close() { t.Client.Close() }
+
+// dialTurns connects to Temporal.
+func dialTurns(ctx context.Context, c *config.Config) (turns, error) {
+	master, err := secret.LoadOrCreate(c.MasterKeyFile)
+	if err != nil {
+		return nil, err
+	}
+	ctx, cancel := context.WithTimeout(ctx, temporalio.DialTimeout)
+	defer cancel()
+	client, err := temporalio.Dial(ctx, temporalio.Options{
+		Address: c.Temporal.Address, Namespace: c.Temporal.Namespace, Master: master,
+		Logger: slog.New(slog.DiscardHandler), // its errors come back to us
+	})
+	if err != nil {
+		return nil, err
+	}
+	return liveTurns{temporalio.Turns{Client: client, Master: master}}, nil
+}
+
+// schemaMigrations applies package schema's migrations.
+type schemaMigrations struct{}
+
+func (schemaMigrations) Up(ctx context.Context, url string) error { return schema.Migrate(ctx, url) }
+
+func (schemaMigrations) Down(ctx context.Context, url string, to int64) error {
+	return schema.Down(ctx, url, to)
+}
+
+func (schemaMigrations) Version(ctx context.Context, url string) (int64, error) {
+	return schema.Version(ctx, url)
+}
+
+func (schemaMigrations) Latest() int64 { return schema.Latest() }
+
+// openStore connects to the database.
+func openStore(ctx context.Context, c *config.Config) (store, error) { return nil, nil }

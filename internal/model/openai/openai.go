@@ -8,7 +8,6 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"math"
 	"net/url"
 	"strings"
 	"time"
@@ -222,11 +221,15 @@ func (m *Model) request(req prompts.Request) openai.ChatCompletionRequest {
 		return r
 	}
 	r.MaxTokens = req.MaxTokens
-	// The library leaves a zero out, and the server would then take 1.
-	r.Temperature = max(float32(req.Temperature), math.SmallestNonzeroFloat32)
+	r.Temperature = max(float32(req.Temperature), coldest)
 	r.LogProbs, r.TopLogProbs = req.TopLogprobs > 0, req.TopLogprobs
 	return r
 }
+
+// coldest stands for a temperature of 0, which the library leaves out, and the
+// server would then take 1. The smallest float that it proposes instead makes
+// llama.cpp divide by it, and its replies random.
+const coldest = 1e-3
 
 // reasoningTokens is what a reasoning model may think before its reply.
 const reasoningTokens = 2048

@@ -53,7 +53,7 @@ func TestEverythingReachesTheWire(t *testing.T) {
 	require.Equal(t, "/v1/chat/completions", got[0].Path)
 	require.Equal(t, "Bearer k", got[0].Header.Get("Authorization"))
 	require.JSONEq(t, `{
-		"model": "m", "stream": false, "max_tokens": 77, "temperature": 1e-45, "seed": 1, "stop": ["\n\n"],
+		"model": "m", "stream": false, "max_tokens": 77, "temperature": 0.001, "seed": 1, "stop": ["\n\n"],
 		"logprobs": true, "top_logprobs": 20,
 		"response_format": {"type": "json_schema", "json_schema": {"name": "plan_v1", "strict": true, "schema": {"type":"object","required":["a"]}}},
 		"messages": [{"role":"system","content":"sys"},{"role":"user","content":"usr"}]

@@ -88,7 +88,7 @@ func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) 
 // alone opens no database.
 func newSteps(ctx context.Context, cfg *config.Config, logger *slog.Logger, environ []string) (*activities.Turn, func(), error) {
 	rules := activities.Roles{
-		Planner: plan.NewRule(), Selector: selection.NewRule(), Answerer: answer.NewRule(), Writer: write.NewRule(),
+		Planner: plan.Rule{}, Selector: selection.Rule{}, Answerer: answer.Rule{}, Writer: write.Rule{},
 	}
 	roles, err := model.Open(modelConfig(cfg, environ), model.Rules{Planner: rules.Planner, Writer: rules.Writer})
 	if err != nil {

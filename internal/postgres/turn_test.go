@@ -2,7 +2,6 @@ package postgres_test
 
 import (
 	"context"
-	"fmt"
 	"testing"
 	"time"
 
@@ -97,5 +96,4 @@ func TestTurnIsOpenedRecordedAndCommittedOnce(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, delta.Reset)
 	require.Len(t, delta.Items, 1)
-	fmt.Println(delta.Items[0])
 }

@@ -177,9 +177,9 @@ func checkUTF8(args []string) error {
 			field = name[2:]
 		} else if i > 0 && strings.HasPrefix(args[i-1], "--") && !strings.Contains(args[i-1], "=") && !slices.Contains(switches, args[i-1]) {
 			field = args[i-1][2:]
-		} else if slices.Contains([]string{"trace", "answer"}, args[0]) && i == 1 {
+		} else if slices.Contains(args[:i], "trace") || slices.Contains(args[max(i-1, 0):i], "answer") {
 			field = "turn"
-		} else if args[0] == "memories" && !slices.Contains(args, "search") {
+		} else if slices.Contains(args[:i], "memories") && !slices.Contains(args[:i], "search") {
 			field = "id"
 		}
 		if field == "user" {

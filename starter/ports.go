@@ -33,13 +33,15 @@ type listing struct {
 
 // change is one event of the audit, with the words before and after.
 type change struct {
-	Seq        int64         `json:"seq"`
-	At         time.Time     `json:"at"`
-	UserID     memory.UserID `json:"user_id"`
-	Event      memory.Event  `json:"event"`
-	MemoryID   memory.ID     `json:"memory_id"`
-	Before     string        `json:"before"`
-	After      string        `json:"after"`
+	Seq      int64         `json:"seq"`
+	At       time.Time     `json:"at"`
+	UserID   memory.UserID `json:"user_id"`
+	Event    memory.Event  `json:"event"`
+	MemoryID memory.ID     `json:"memory_id"`
+	// Before and After are the memory's states; null when there is none, or
+	// when its words were erased.
+	Before     *memoryShape  `json:"before"`
+	After      *memoryShape  `json:"after"`
 	Reason     string        `json:"reason"`
 	Rule       string        `json:"rule"`
 	Actor      string        `json:"actor"`

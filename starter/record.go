@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/lightmem/lightmem/internal/page"
 	"github.com/lightmem/lightmem/internal/story"
@@ -82,14 +84,7 @@ func (c *historyCommand) Run(ctx context.Context, s *session) error {
 // tellChange prints one change and its cause.
 func (s *session) tellChange(c change) {
 	p := s.page
-	text := c.After
-	switch {
-	case c.Before != "" && c.After == "":
-		text = c.Before
-	case c.Before != "" && c.Before != c.After:
-		text = c.Before + " → " + c.After
-	}
-	story.TellOutcome(p, 0, story.Outcome{ID: c.MemoryID, Memory: text, Event: c.Event, Reason: c.Reason})
+	story.TellOutcome(p, 0, story.Outcome{ID: c.MemoryID, Memory: changed(c), Event: c.Event, Reason: c.Reason})
 	cause := []string{s.time(c.At), string(c.MemoryID), string(c.TurnID), c.Rule}
 	if c.Actor != "" {
 		cause = append(cause, "by "+page.Safe(c.Actor))
@@ -101,6 +96,43 @@ func (s *session) tellChange(c change) {
 		}
 	}
 	p.Line(p.Dim("            " + strings.Join(parts, " · ")))
+}
+
+// changed says what a change did: the words, and what else is different.
+func changed(c change) string {
+	switch {
+	case c.Before == nil && c.After == nil:
+		return string(c.MemoryID)
+	case c.Before == nil:
+		return c.After.Memory
+	case c.After == nil || c.After.Memory == "":
+		return c.Before.Memory
+	}
+	b, a := c.Before, c.After
+	var diffs []string
+	diff := func(name, before, after string) {
+		if before != after {
+			diffs = append(diffs, name+" "+before+" → "+after)
+		}
+	}
+	day := func(t *time.Time) string {
+		if t == nil {
+			return "open"
+		}
+		return t.UTC().Format(time.DateOnly)
+	}
+	diff("status", string(b.Status), string(a.Status))
+	diff("valid to", day(b.ValidTo), day(a.ValidTo))
+	diff("strength", strconv.Itoa(b.Strength), strconv.Itoa(a.Strength))
+	diff("pinned", strconv.FormatBool(b.Pinned), strconv.FormatBool(a.Pinned))
+	text := a.Memory
+	if b.Memory != a.Memory {
+		text = b.Memory + " → " + a.Memory
+	}
+	if len(diffs) > 0 {
+		text += " [" + strings.Join(diffs, ", ") + "]"
+	}
+	return text
 }
 
 type userCommand struct {

@@ -192,9 +192,13 @@ func (f *fakeStore) Trace(ctx context.Context, id memory.TurnID) (story.Turn, er
 }
 
 func (f *fakeStore) History(ctx context.Context, id memory.ID, limit int) ([]change, error) {
+	before := memoryShapeOf(memory.Memory{Scope: memory.Scope{User: "ada"}, ID: "m_1", Text: "Ada lives in Lisbon.", Status: memory.StatusActive, Strength: 1, RecordedAt: noon})
+	after := before
+	end := noon
+	after.Status, after.ValidTo = memory.StatusSuperseded, &end
 	return []change{
-		{Seq: 1, At: noon.AddDate(-1, 0, 0), UserID: "ada", Event: memory.EventAdded, MemoryID: "m_1", After: "Ada lives in Lisbon.", Reason: "new", Rule: "write rule v1", Actor: "cli:op", TurnID: "t_00", WorkflowID: "turn/a", RunID: "r"},
-		{Seq: 7, At: noon, UserID: "ada", Event: memory.EventSuperseded, MemoryID: "m_1", Before: "Ada lives in Lisbon.", After: "Ada lives in Lisbon.", Reason: "newer value", Actor: "cli:op", TurnID: "t_01", WorkflowID: "turn/b", RunID: "r"},
+		{Seq: 1, At: noon.AddDate(-1, 0, 0), UserID: "ada", Event: memory.EventAdded, MemoryID: "m_1", After: &before, Reason: "new", Rule: "write rule v1", Actor: "cli:op", TurnID: "t_00", WorkflowID: "turn/a", RunID: "r"},
+		{Seq: 7, At: noon, UserID: "ada", Event: memory.EventSuperseded, MemoryID: "m_1", Before: &before, After: &after, Reason: "newer value", Actor: "cli:op", TurnID: "t_01", WorkflowID: "turn/b", RunID: "r"},
 	}, f.note(ctx, "history %q %d", id, limit)
 }
 

@@ -27,6 +27,11 @@ type Turn struct {
 	AcceptedAt time.Time `json:"accepted_at"`
 	Speaker    string    `json:"speaker,omitempty"`
 	Input      string    `json:"input"`
+	// K is how many memories could be selected, Searched in how many items the
+	// plan's constraints left to search, AsOf the knowledge time asked for.
+	K        int        `json:"k"`
+	Searched int        `json:"searched"`
+	AsOf     *time.Time `json:"as_of,omitempty"`
 	// Serving says who served each role.
 	Serving    memory.Serving    `json:"serving"`
 	Plan       Plan              `json:"plan"`

@@ -28,12 +28,36 @@ func Tell(p *page.Page, t Turn, zone *time.Location) {
 	}
 	if t.Answer != "" {
 		p.Entry(2, labels, p.Bold("answer"), t.Answer)
-		tellVersion(p, t.Versions.Answer)
 	}
 	if t.Mode != memory.ModeRecall {
 		TellWritten(p, t)
 	}
 	TellDegraded(p, t)
+	if who := served(t); who != "" {
+		p.Entry(2, labels, p.Dim("served by"), who)
+	}
+}
+
+// served says who served each role, and by which prompt or rule.
+func served(t Turn) string {
+	var parts []string
+	for _, r := range []struct {
+		role    memory.Role
+		version string
+	}{
+		{memory.RolePlan, t.Versions.Plan}, {memory.RoleSelect, t.Versions.Select},
+		{memory.RoleAnswer, t.Versions.Answer}, {memory.RoleWrite, t.Versions.Write},
+	} {
+		if r.version == "" {
+			continue
+		}
+		part := string(r.role) + " " + r.version
+		if who := t.Serving[r.role]; who != "" && who != memory.ServedByRules && !strings.HasPrefix(r.version, "rule") && r.version != "caller" {
+			part += " on " + who
+		}
+		parts = append(parts, part)
+	}
+	return strings.Join(parts, ", ")
 }
 
 func facts(t Turn, zone *time.Location) []string {
@@ -54,12 +78,6 @@ func facts(t Turn, zone *time.Location) []string {
 		list = append(list, "not written yet")
 	}
 	return list
-}
-
-func tellVersion(p *page.Page, version string) {
-	if version != "" {
-		p.Printf("%s%s\n", strings.Repeat(" ", 2+labels), p.Dim("by "+version))
-	}
 }
 
 // TellPlan writes the queries and their constraints.
@@ -93,7 +111,11 @@ func TellCandidates(p *page.Page, t Turn, zone *time.Location) {
 		p.Entry(2, labels, p.Bold("candidates"), "none")
 		return
 	}
-	p.Entry(2, labels, p.Bold("candidates"), fmt.Sprintf("%d found, %d selected (*)", len(t.Candidates), len(t.Selected)))
+	found := fmt.Sprintf("%d found, %d selected (*)", len(t.Candidates), len(t.Selected))
+	if t.Searched > 0 {
+		found = fmt.Sprintf("%d found in %d, %d selected (*)", len(t.Candidates), t.Searched, len(t.Selected))
+	}
+	p.Entry(2, labels, p.Bold("candidates"), found)
 	rows := [][]string{{p.Dim(" "), p.Dim("score"), p.Dim("words"), p.Dim("meaning"), p.Dim("chosen"), "memory"}}
 	for _, c := range t.Candidates {
 		mark, why := " ", ""

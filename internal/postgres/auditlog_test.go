@@ -1,0 +1,255 @@
+package postgres_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/stretchr/testify/require"
+
+	"github.com/lightmem/lightmem/internal/audit"
+	"github.com/lightmem/lightmem/internal/postgres"
+	"github.com/lightmem/lightmem/internal/postgres/postgrestest"
+	"github.com/lightmem/lightmem/memory"
+	"github.com/lightmem/lightmem/schema"
+)
+
+// rechain is what a forger with all rights does: make the hashes fit again,
+// from one event to the end.
+const rechain = `
+	UPDATE audit_event SET hash = sha256(prev_hash || convert_to(body, 'UTF8')) WHERE tenant = 'acme' AND seq = 3;
+	UPDATE audit_event e SET prev_hash = p.hash, hash = sha256(p.hash || convert_to(e.body, 'UTF8')) FROM audit_event p WHERE e.tenant = 'acme' AND e.seq = 4 AND p.tenant = 'acme' AND p.seq = 3;
+	UPDATE audit_event e SET prev_hash = p.hash, hash = sha256(p.hash || convert_to(e.body, 'UTF8')) FROM audit_event p WHERE e.tenant = 'acme' AND e.seq = 5 AND p.tenant = 'acme' AND p.seq = 4;
+	UPDATE audit_event e SET prev_hash = p.hash, hash = sha256(p.hash || convert_to(e.body, 'UTF8')) FROM audit_event p WHERE e.tenant = 'acme' AND e.seq = 6 AND p.tenant = 'acme' AND p.seq = 5;
+	UPDATE audit_head h SET hash = e.hash FROM audit_event e WHERE h.tenant = 'acme' AND e.tenant = 'acme' AND e.seq = h.seq;`
+
+// TestVerifyFindsTampering lets a superuser, whom no right and no policy stops,
+// do what the chain is there to show.
+func TestVerifyFindsTampering(t *testing.T) {
+	t.Parallel()
+	url := postgrestest.URL(t)
+	inhabit(t, postgrestest.Store(t, postgres.Options{URL: url}))
+	auditor := postgrestest.Store(t, postgres.Options{URL: url, Role: schema.RoleAuditor})
+	owner := connect(t, url, "")
+
+	clean, err := audit.Verify(t.Context(), auditor, "acme", audit.Options{PageSize: 2})
+	require.NoError(t, err)
+	require.True(t, clean.OK(), clean.Faults)
+	require.EqualValues(t, 6, clean.Events) // two users: added, superseded, added
+	require.EqualValues(t, 6, clean.Head.Seq)
+	require.Zero(t, clean.Erased)
+
+	none, err := audit.Verify(t.Context(), auditor, "nobody", audit.Options{})
+	require.NoError(t, err)
+	require.True(t, none.OK())
+	require.Zero(t, none.Events)
+
+	type want struct {
+		kind audit.Kind
+		seq  int64
+		to   int64
+	}
+	for _, test := range []struct {
+		name    string
+		tamper  string
+		faults  []want
+		anchors []audit.Anchor
+	}{
+		{
+			name:   "a column changed",
+			tamper: "UPDATE audit_event SET reason = 'because' WHERE tenant = 'acme' AND seq = 3",
+			faults: []want{{audit.Changed, 3, 3}},
+		}, {
+			name:   "the actor changed in column and body",
+			tamper: `UPDATE audit_event SET actor = 'x', body = replace(body, '"actor": "key-1"', '"actor": "x"') WHERE tenant = 'acme' AND seq = 3`,
+			faults: []want{{audit.Changed, 3, 3}},
+		}, {
+			name: "an event rewritten with its hash",
+			tamper: `UPDATE audit_event SET actor = 'x', body = replace(body, '"actor": "key-1"', '"actor": "x"') WHERE tenant = 'acme' AND seq = 3;
+				UPDATE audit_event SET hash = sha256(prev_hash || convert_to(body, 'UTF8')) WHERE tenant = 'acme' AND seq = 3`,
+			faults: []want{{audit.Changed, 3, 3}},
+		}, {
+			name:   "the last event rewritten with its hash",
+			tamper: `UPDATE audit_event SET body = replace(body, 'key-1', 'key-2'), actor = 'key-2', hash = sha256(prev_hash || convert_to(replace(body, 'key-1', 'key-2'), 'UTF8')) WHERE tenant = 'acme' AND seq = 6`,
+			faults: []want{{audit.Changed, 6, 6}},
+		}, {
+			name:   "an event moved to another user",
+			tamper: "UPDATE audit_event SET user_id = 'bob' WHERE tenant = 'acme' AND seq = 1",
+			faults: []want{{audit.Changed, 1, 1}},
+		}, {
+			name:   "an event removed",
+			tamper: "DELETE FROM audit_event WHERE tenant = 'acme' AND seq = 3",
+			faults: []want{{audit.Removed, 3, 3}},
+		}, {
+			name:   "the first events removed",
+			tamper: "DELETE FROM audit_event WHERE tenant = 'acme' AND seq < 3",
+			faults: []want{{audit.Removed, 1, 2}},
+		}, {
+			name:   "the last events removed",
+			tamper: "DELETE FROM audit_event WHERE tenant = 'acme' AND seq > 4",
+			faults: []want{{audit.Removed, 5, 6}},
+		}, {
+			name:   "all events removed",
+			tamper: "DELETE FROM audit_event WHERE tenant = 'acme'",
+			faults: []want{{audit.Removed, 1, 6}},
+		}, {
+			name:   "the head removed",
+			tamper: "DELETE FROM audit_head WHERE tenant = 'acme'",
+			faults: []want{{audit.Removed, 7, 7}},
+		}, {
+			name: "the last events removed and the head set back",
+			tamper: `DELETE FROM audit_event WHERE tenant = 'acme' AND seq > 4;
+				UPDATE audit_head h SET seq = 4, hash = e.hash FROM audit_event e WHERE h.tenant = 'acme' AND e.tenant = 'acme' AND e.seq = 4`,
+			faults:  []want{{audit.Removed, 5, 6}},
+			anchors: []audit.Anchor{clean.Head},
+		}, {
+			name: "two events in each other's place",
+			tamper: `UPDATE audit_event SET seq = -1 WHERE tenant = 'acme' AND seq = 3;
+				UPDATE audit_event SET seq = 3 WHERE tenant = 'acme' AND seq = 4;
+				UPDATE audit_event SET seq = 4 WHERE tenant = 'acme' AND seq = -1`,
+			faults: []want{{audit.Moved, 3, 3}, {audit.Moved, 4, 4}},
+		}, {
+			name: "an event inserted at the end",
+			tamper: `INSERT INTO audit_event SELECT tenant, user_id, 7, at, event, memory_id, actor, reason, turn_id, workflow_id, run_id, rule, content, before_digest, after_digest,
+				replace(body, '"seq": 6', '"seq": 7'), hash, sha256(hash || convert_to(replace(body, '"seq": 6', '"seq": 7'), 'UTF8')) FROM audit_event WHERE tenant = 'acme' AND seq = 6`,
+			faults: []want{{audit.Inserted, 7, 7}},
+		}, {
+			name:   "an event inserted before the first",
+			tamper: `INSERT INTO audit_event SELECT tenant, user_id, 0, at, event, memory_id, actor, reason, turn_id, workflow_id, run_id, rule, content, before_digest, after_digest, body, prev_hash, hash FROM audit_event WHERE tenant = 'acme' AND seq = 1`,
+			faults: []want{{audit.Inserted, 0, 0}},
+		}, {
+			name:   "the text of an event changed",
+			tamper: "UPDATE audit_content SET after = replace(after, 'Berlin', 'Bergen') WHERE tenant = 'acme' AND id = (SELECT content FROM audit_event WHERE tenant = 'acme' AND seq = 1)",
+			faults: []want{{audit.ContentChanged, 1, 1}},
+		}, {
+			name:    "everything from an event on rewritten, against an anchor",
+			tamper:  `UPDATE audit_event SET actor = 'x', body = replace(body, '"actor": "key-1"', '"actor": "x"') WHERE tenant = 'acme' AND seq = 3;` + rechain,
+			faults:  []want{{audit.Rewritten, 6, 6}},
+			anchors: []audit.Anchor{clean.Head},
+		},
+	} {
+		t.Run(test.name, func(t *testing.T) { //nolint:paralleltest // they take turns at one database
+			ctx := t.Context()
+			within(t, owner, memory.Scope{}, func(tx pgx.Tx) {
+				_, err := tx.Exec(ctx, "ALTER TABLE audit_event DISABLE TRIGGER ALL; ALTER TABLE audit_event DROP CONSTRAINT audit_event_seq_check; SAVEPOINT s")
+				require.NoError(t, err)
+				_, err = tx.Exec(ctx, test.tamper)
+				require.NoError(t, err)
+				report, err := audit.Verify(ctx, postgres.AuditIn(tx), "acme", audit.Options{PageSize: 2, Anchors: test.anchors})
+				require.NoError(t, err)
+				require.False(t, report.OK())
+				for _, w := range test.faults {
+					found := false
+					for _, f := range report.Faults {
+						require.NotContains(t, f.Detail, "Berlin")
+						found = found || f.Kind == w.kind && f.Seq == w.seq && f.To == w.to
+					}
+					require.True(t, found, "want %v among %v", w, report.Faults)
+				}
+				for _, f := range report.Faults { // and nobody else is blamed
+					blamed := false
+					for _, w := range test.faults {
+						blamed = blamed || f.Seq >= w.seq-1 && f.Seq <= w.to+1
+					}
+					require.True(t, blamed, "%v", f)
+				}
+			})
+		})
+	}
+}
+
+func TestErasedTextLeavesTheChainWhole(t *testing.T) {
+	t.Parallel()
+	url := postgrestest.URL(t)
+	inhabit(t, postgrestest.Store(t, postgres.Options{URL: url}))
+	owner := connect(t, url, "")
+	_, err := owner.Exec(t.Context(), "DELETE FROM audit_content WHERE tenant = 'acme' AND user_id = 'ann'")
+	require.NoError(t, err)
+	auditor := postgrestest.Store(t, postgres.Options{URL: url, Role: schema.RoleAuditor})
+	report, err := audit.Verify(t.Context(), auditor, "acme", audit.Options{})
+	require.NoError(t, err)
+	require.True(t, report.OK(), report.Faults)
+	require.EqualValues(t, 3, report.Erased)
+}
+
+func TestEventsAreNotChangedByMistake(t *testing.T) {
+	t.Parallel()
+	url := postgrestest.URL(t)
+	inhabit(t, postgrestest.Store(t, postgres.Options{URL: url}))
+	owner := connect(t, url, "")
+	for _, statement := range []string{"UPDATE audit_event SET reason = ''", "DELETE FROM audit_event", "TRUNCATE audit_event"} {
+		_, err := owner.Exec(t.Context(), statement)
+		require.ErrorContains(t, err, "never changed", statement)
+	}
+}
+
+func TestDigestsDoNotTellEqualTexts(t *testing.T) {
+	t.Parallel()
+	url := postgrestest.URL(t)
+	inhabit(t, postgrestest.Store(t, postgres.Options{URL: url}))
+	var events, digests int
+	require.NoError(t, connect(t, url, "").QueryRow(t.Context(), "SELECT count(*), count(DISTINCT after_digest) FROM audit_event").Scan(&events, &digests))
+	require.Equal(t, events, digests)
+}
+
+func TestAuditorReadsTheAuditOfOneTenantAndNothingElse(t *testing.T) {
+	t.Parallel()
+	ctx, url := t.Context(), postgrestest.URL(t)
+	inhabit(t, postgrestest.Store(t, postgres.Options{URL: url}))
+	auditor := connect(t, url, schema.RoleAuditor)
+	within(t, auditor, memory.Scope{Tenant: "acme"}, func(tx pgx.Tx) {
+		var own, foreign int
+		require.NoError(t, tx.QueryRow(ctx, "SELECT count(*) FILTER (WHERE tenant = 'acme'), count(*) FILTER (WHERE tenant <> 'acme') FROM audit_event").Scan(&own, &foreign))
+		require.Equal(t, 6, own)
+		require.Zero(t, foreign)
+	})
+	for _, statement := range []string{"SELECT * FROM memory", "SELECT * FROM turn", "INSERT INTO audit_event DEFAULT VALUES", "UPDATE audit_content SET after = ''"} {
+		within(t, auditor, memory.Scope{Tenant: "acme", User: "ann"}, func(tx pgx.Tx) {
+			_, err := tx.Exec(ctx, statement)
+			require.True(t, denied(err), "%s: %v", statement, err)
+		})
+	}
+}
+
+func TestHistoryTellsCauseBeforeAndAfter(t *testing.T) {
+	t.Parallel()
+	s := postgrestest.Store(t, postgres.Options{})
+	inhabit(t, s)
+	ctx := postgrestest.In(t.Context(), "acme", "ann")
+	changes, err := s.History(ctx, postgres.HistoryFilter{})
+	require.NoError(t, err)
+	require.Len(t, changes, 3)
+	added, closed, second := changes[0], changes[1], changes[2]
+	require.Equal(t, memory.EventAdded, added.Event)
+	require.Nil(t, added.Before)
+	require.Equal(t, "Lives in Berlin.", added.After.Text)
+	require.Equal(t, "key-1", added.Actor)
+	require.Equal(t, "turn/ann/k0", added.WorkflowID)
+	require.Equal(t, "run-1", added.RunID)
+	require.Equal(t, "write.rule.1", added.Rule)
+	require.Equal(t, memory.EventSuperseded, closed.Event)
+	require.Equal(t, added.ID, closed.ID)
+	require.Equal(t, memory.StatusActive, closed.Before.Status)
+	require.Equal(t, memory.StatusSuperseded, closed.After.Status)
+	require.Equal(t, second.ID, closed.After.SupersededBy)
+	require.Equal(t, memory.TurnIDFor("turn/ann/k1", day), second.Turn)
+
+	page, err := s.History(ctx, postgres.HistoryFilter{After: added.Seq, Limit: 1})
+	require.NoError(t, err)
+	require.Equal(t, []postgres.Change{closed}, page)
+	of, err := s.History(ctx, postgres.HistoryFilter{Memory: second.ID})
+	require.NoError(t, err)
+	require.Equal(t, []postgres.Change{second}, of)
+
+	story, err := s.Trace(ctx, second.Turn)
+	require.NoError(t, err)
+	require.Equal(t, []postgres.Change{closed, second}, story.Changes)
+	require.Len(t, story.Refused, 1)
+	require.Equal(t, "Hi!", story.Refused[0].Memory)
+	require.True(t, story.Turn.Committed)
+	require.Equal(t, []memory.Chosen{{ID: added.ID, Reason: "score"}}, story.Receipt.Selected)
+	encoded, err := json.Marshal(story)
+	require.NoError(t, err)
+	require.NotContains(t, strings.ToLower(string(encoded)), "vector")
+}

@@ -37,15 +37,15 @@ var latin = []struct {
 }{
 	{English, set(`the and is are was were i i'm i've i'll you he she it we they my your his her our their of to for with from at on that this what when where who how
 		do does did have has had will would can could not don't didn't isn't am be been about at there just really any some yesterday`)},
-	{German, set(`der die das und ist sind war waren ich du er sie wir ihr mein meine meinen meinem meiner dein deine nicht kein keine ein eine einen einem einer mit von zu zum zur
+	{German, set(`vorgestern letzte letzten letztes letzter nächste nächsten woche monat jahr freitag montag dienstag kam ging meiner lebe liebe mein name der die das und ist sind war waren ich du er sie wir ihr mein meine meinen meinem meiner dein deine nicht kein keine ein eine einen einem einer mit von zu zum zur
 		im am auf für den dem des was wann wo wer wie habe hat haben hatte bin bist wird werde auch noch gestern heute morgen mag heiße wohne arbeite nach bei seit mich mir dich dir uns`)},
-	{Spanish, set(`el los las y es son era fue yo tú él ella nosotros mi mis tu su sus no una uno del al con por para en que qué cuándo cuando dónde donde quién cómo
+	{Spanish, set(`semanas meses días años mudé la semana pasada pasado año mes hace viernes lunes mi nombre cumpleaños favorito favorita gusta vivimos tenemos somos soy fui hermana hermano hija hijo trabajo prefiero el los las y es son era fue yo tú él ella nosotros mi mis tu su sus no una uno del al con por para en que qué cuándo cuando dónde donde quién cómo
 		he ha han tengo tiene estoy está soy me te lo muy ayer hoy mañana vivo trabajo llamo gusta pero ya hace como`)},
-	{French, set(`le les et est sont était je j'ai j'habite j'aime tu il elle nous vous mon ma mes ton ta tes son sa ses ne pas un une des du au aux avec pour dans sur que quoi quand où qui
+	{French, set(`la semaine dernière dernier mois année il y étais j'étais j'adore préféré préférée frère soeur sœur fille fils vendredi mon nom est l'année le les et est sont était je j'ai j'habite j'aime tu il elle nous vous mon ma mes ton ta tes son sa ses ne pas un une des du au aux avec pour dans sur que quoi quand où qui
 		comment ai ont suis es êtes hier aujourd'hui demain habite travaille m'appelle c'est mais très chez depuis ce cette qu'est-ce`)},
-	{Italian, set(`il lo gli e è sono era io tu lui lei noi mio mia miei mie tuo tua suo sua non un uno una del della dei delle al alla con per di da che cosa quando dove chi come
+	{Italian, set(`la settimana scorsa scorso mese anno fa ero sorella fratello figlia figlio preferito preferita mi chiamo venerdì il lo gli e è sono era io tu lui lei noi mio mia miei mie tuo tua suo sua non un uno una del della dei delle al alla con per di da che cosa quando dove chi come
 		ho hai ha hanno sto sta ieri oggi domani abito vivo lavoro chiamo piace ma molto nel nella mi ti si anche`)},
-	{Portuguese, set(`o os as e é são era eu tu ele ela nós você meu minha meus minhas seu sua não um uma do da dos das no na nos nas ao à com por para em que quando onde quem como
+	{Portuguese, set(`há semana semanas passada passado ano mês mudei mudei-me irmã irmão filha filho favorito favorita favorita nome gosto é sexta o os as e é são era eu tu ele ela nós você meu minha meus minhas seu sua não um uma do da dos das no na nos nas ao à com por para em que quando onde quem como
 		tenho tem estou está sou ontem hoje amanhã moro trabalho chamo gosto mas muito me foi também`)},
 }
 

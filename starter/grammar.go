@@ -35,6 +35,7 @@ type grammar struct {
 	Migrate  migrateCommand  `cmd:"" help:"Bring the database's schema up or down."`
 	Config   configCommand   `cmd:"" help:"Show every setting in force and where it comes from."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`
+	Demo     demoCommand     `cmd:"" hidden:"" help:"Play the demo conversation and tell the last turns."`
 }
 
 // moment is a time that a caller gives.

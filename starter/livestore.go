@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/lightmem/lightmem/internal/audit"
 	"github.com/lightmem/lightmem/internal/config"
 	"github.com/lightmem/lightmem/internal/model"
 	"github.com/lightmem/lightmem/internal/postgres"
@@ -11,6 +12,7 @@ import (
 	"github.com/lightmem/lightmem/internal/story"
 	"github.com/lightmem/lightmem/internal/tenant"
 	"github.com/lightmem/lightmem/memory"
+	"github.com/lightmem/lightmem/schema"
 )
 
 // liveStore fits package postgres to what the commands need.
@@ -185,7 +187,13 @@ func (s *liveStore) Profile(ctx context.Context) (memory.Profile, error) {
 	return profile, err
 }
 
-// VerifyAudit implements store.
-func (s *liveStore) VerifyAudit(ctx context.Context, id memory.TenantID) (verification, error) {
-	return verification{}, memory.Errorf(memory.CodeInternal, "verify the audit")
+// VerifyAudit implements store. The application's role may not read a whole
+// tenant's audit; the auditor's may, and nothing else.
+func (s *liveStore) VerifyAudit(ctx context.Context, id memory.TenantID, anchors []audit.Anchor) (audit.Report, error) {
+	auditor, err := postgres.Open(ctx, postgres.Options{URL: s.cfg.Database.URL.Reveal(), MaxConns: 1, Name: "lightmem-audit", Role: schema.RoleAuditor})
+	if err != nil {
+		return audit.Report{}, err
+	}
+	defer auditor.Close()
+	return audit.Verify(ctx, auditor, id, audit.Options{Anchors: anchors})
 }

@@ -7,6 +7,7 @@ import (
 	"runtime"
 	"runtime/debug"
 
+	"github.com/lightmem/lightmem/internal/audit"
 	"github.com/lightmem/lightmem/internal/config"
 	"github.com/lightmem/lightmem/memory"
 )
@@ -16,12 +17,18 @@ type auditCommand struct {
 }
 
 type auditVerifyCommand struct {
-	Head string `placeholder:"HASH" help:"The head that an earlier check printed: it must still be part of the chain's end or past."`
+	Anchor []audit.Anchor `placeholder:"SEQ:HASH" help:"A head that an earlier check printed; it must still be in the chain. May come several times."`
 }
 
 // Help implements kong.HelpProvider.
 func (auditVerifyCommand) Help() string {
-	return example(`lightmem audit verify --tenant default`) + "\n\nA chain that is not whole is a conflict: exit code 4."
+	return example(`lightmem audit verify --tenant default`) + "\n\nNote the head that it prints outside the database: a later check against it (--anchor) shows even a chain that was rewritten as a whole. A chain that is not whole is a conflict: exit code 4."
+}
+
+// verifyShape is the JSON of audit verify.
+type verifyShape struct {
+	OK bool `json:"ok"`
+	audit.Report
 }
 
 // Run verifies the chain.
@@ -33,23 +40,27 @@ func (c *auditVerifyCommand) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	v, err := st.VerifyAudit(ctx, s.cfg.Tenant)
+	report, err := st.VerifyAudit(ctx, s.cfg.Tenant, c.Anchor)
 	if err != nil {
 		return err
 	}
-	v.Problems = notNil(v.Problems)
 	if s.json {
-		err = s.document(v)
+		report.Faults = notNil(report.Faults)
+		err = s.document(verifyShape{report.OK(), report})
 	} else {
-		for _, p := range v.Problems {
-			s.page.Entry(0, 14, s.page.Bad(fmt.Sprintf("event %d", p.Seq)), p.Message)
+		for _, f := range report.Faults {
+			at := fmt.Sprintf("event %d", f.Seq)
+			if f.To > f.Seq {
+				at = fmt.Sprintf("events %d–%d", f.Seq, f.To)
+			}
+			s.page.Entry(0, 16, s.page.Bad(at), string(f.Kind)+": "+f.Detail)
 		}
-		if v.OK {
-			s.page.Line(s.page.Good("whole") + fmt.Sprintf(": %d events, head %s", v.Events, cmp.Or(v.Head, "none")))
+		if report.OK() {
+			s.page.Line(s.page.Good("whole") + fmt.Sprintf(": %d events; head %s", report.Events, report.Head))
 		}
 	}
-	if err == nil && !v.OK {
-		err = memory.Errorf(memory.CodeConflict, "the audit of the tenant is not whole: %d problems", len(v.Problems))
+	if err == nil && !report.OK() {
+		err = memory.Errorf(memory.CodeConflict, "the audit of the tenant is not whole: %d faults", report.Count)
 	}
 	return err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"github.com/lightmem/lightmem/internal/audit"
 	"github.com/lightmem/lightmem/internal/story"
 	"github.com/lightmem/lightmem/memory"
 )
@@ -50,24 +51,6 @@ type change struct {
 	RunID      string        `json:"run_id"`
 }
 
-// verification is what checking a tenant's audit found.
-type verification struct {
-	Tenant memory.TenantID `json:"tenant"`
-	OK     bool            `json:"ok"`
-	// Events is how many events were checked.
-	Events int64 `json:"events"`
-	// Head is the hash of the last event: whoever keeps it can tell later that
-	// nothing before it was changed.
-	Head string `json:"head"`
-	// Problems say what is wrong and where.
-	Problems []problem `json:"problems"`
-}
-
-type problem struct {
-	Seq     int64  `json:"seq"`
-	Message string `json:"message"`
-}
-
 // store is what the commands need of the database. All methods but VerifyAudit
 // take the scope from ctx (package tenant).
 type store interface {
@@ -94,8 +77,9 @@ type store interface {
 	// workflow id as they come, until ctx ends. Pieces of a later attempt begin
 	// the answer anew.
 	Follow(ctx context.Context, workflowID string, emit func(attempt int, piece string)) error
-	// VerifyAudit checks the tenant's chain of audit events.
-	VerifyAudit(ctx context.Context, tenant memory.TenantID) (verification, error)
+	// VerifyAudit checks the tenant's chain of audit events, also against heads
+	// that were noted earlier.
+	VerifyAudit(ctx context.Context, tenant memory.TenantID, anchors []audit.Anchor) (audit.Report, error)
 	Close()
 }
 

@@ -95,6 +95,7 @@ func TestRefusesBeforeConnecting(t *testing.T) {
 		"down to nowhere":             {args: []string{"migrate", "down", "--to=99", "--yes"}, field: "to"},
 		"down without yes":            {args: []string{"migrate", "down", "--to=0"}, field: "yes"},
 		"down without a version":      {args: []string{"migrate", "down"}, field: "to"},
+		"no anchor":                   {args: []string{"audit", "verify", "--anchor=abc"}, field: "anchor", message: "SEQ:HASH"},
 		"audit of no tenant":          {args: []string{"audit", "verify", "--tenant="}, field: "tenant"},
 		"timeout":                     {args: []string{"recall", "--user=u", "--timeout=-1s", "x"}, field: "timeout"},
 		"timeout is no duration":      {args: []string{"recall", "--user=u", "--timeout=soon", "x"}, field: "timeout"},

@@ -17,6 +17,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/lightmem/lightmem/internal/audit"
 	"github.com/lightmem/lightmem/internal/config"
 	"github.com/lightmem/lightmem/internal/story"
 	"github.com/lightmem/lightmem/internal/tenant"
@@ -219,11 +220,13 @@ func (f *fakeStore) Follow(ctx context.Context, _ string, emit func(attempt int,
 	return nil
 }
 
-func (f *fakeStore) VerifyAudit(_ context.Context, t memory.TenantID) (verification, error) {
-	if f.broken {
-		return verification{Tenant: t, Events: 8, Problems: []problem{{Seq: 3, Message: "its text is not the one that was hashed"}}}, nil
+func (f *fakeStore) VerifyAudit(_ context.Context, t memory.TenantID, anchors []audit.Anchor) (audit.Report, error) {
+	r := audit.Report{Tenant: t, Events: 8, Head: audit.Anchor{Seq: 8, Hash: [32]byte{0xab, 0xcd}}}
+	if f.broken || len(anchors) > 0 {
+		r.Faults = []audit.Fault{{Kind: audit.Changed, Seq: 3, To: 3, Detail: "the hash is not that of the body"}}
+		r.Count = 1
 	}
-	return verification{Tenant: t, OK: true, Events: 8, Head: "abc123"}, nil
+	return r, nil
 }
 
 func (f *fakeStore) Close() {}

@@ -56,7 +56,7 @@ func (c *cache) get(scope memory.Scope, model string) *entry {
 		c.order.MoveToFront(e.element)
 		return e
 	}
-	e := &entry{key: k, index: newIndex(k.model), turn: make(chan struct{}, 1)}
+	e := &entry{key: k, index: newIndex(), turn: make(chan struct{}, 1)}
 	e.element = c.order.PushFront(e)
 	c.entries[k] = e
 	c.models[scope] = k.model

@@ -20,44 +20,55 @@ type index struct {
 	mu sync.RWMutex
 	// revision is the state of the source that the index reflects; 0 is empty.
 	revision int64
-	model    string
 	// dim is the vectors' length; 0 until the first vector is seen.
 	dim int
 
-	slots []slot
-	free  []int32
-	byID  map[memory.ID]int32
-	// vectors holds dim floats a slot, zeros where there is none.
-	vectors  []float32
-	postings map[int32][]posting
-	// conversations holds each conversation's slots by Seq.
+	// slots, marks and vectors (dim floats each, zeros where there is none)
+	// have one entry an item, at the item's slot number.
+	slots   []slot
+	marks   []mark
+	vectors []float32
+	free    []int32
+
+	byID          map[memory.ID]int32
+	postings      map[int32][]posting
 	conversations map[memory.ConversationID]*conversation
-	// speakers counts the items of each speaker, by the name's terms.
-	speakers map[string]*speaker
-	terms    int64 // over all slots, for the size
+	speakers      map[string]*speaker
+	// terms counts the terms of all slots, for the size.
+	terms int64
+	// pool keeps the ranking's working space.
+	pool sync.Pool
 }
 
-// slot is one item.
+// slot is what constraints and changes need of an item.
 type slot struct {
 	id   memory.ID
 	seq  int64
-	used bool
-
-	kind   memory.Kind
+	kind memory.Kind
+	// status, and with it live and used in the mark, may change.
 	status memory.Status
-	// eventAt, validFrom and validTo are kept as times: years 1 and 9999 do
-	// not fit nanoseconds.
+	// The times are kept as times: years 1 and 9999 do not fit nanoseconds.
 	eventAt, validFrom, validTo time.Time
+	conversation                *conversation
+	speaker                     *speaker
+	terms                       []int32
+}
 
-	conversation *conversation
-	speaker      *speaker
+// mark is what scoring needs of an item, packed: it is read for every item of
+// every query.
+type mark struct {
 	// prev and next are the neighbours in the conversation.
 	prev, next int32
+	// conversation and speaker are numbers; none without one.
+	conversation, speaker int32
+	// terms counts the item's terms, around those of its surroundings.
+	terms, around int32
+	// norm is the length of the sum of the surroundings' vectors.
+	norm float32
+	// prior is what the item counts for whatever the query.
+	prior float32
 
-	terms     []int32
-	hasVector bool
-	// pairNorm is the length of the sum of this item's and prev's vectors.
-	pairNorm float32
+	used, live, vector, time bool
 }
 
 // posting says that a term stands count times in a slot's text.
@@ -73,20 +84,36 @@ type conversation struct {
 	number int32
 }
 
-type speaker struct {
-	words []int32
-	items int
+func (c *conversation) name() memory.ConversationID {
+	if c == nil {
+		return ""
+	}
+	return c.id
 }
 
-func newIndex(model string) *index {
-	x := &index{model: model}
+type speaker struct {
+	name   string
+	words  []int32
+	items  int
+	number int32
+}
+
+func (p *speaker) is(name string) bool {
+	if p == nil {
+		return name == ""
+	}
+	return p.name == name
+}
+
+func newIndex() *index {
+	x := &index{}
 	x.reset()
 	return x
 }
 
 func (x *index) reset() {
 	x.revision, x.dim, x.terms = 0, 0, 0
-	x.slots, x.free, x.vectors = nil, nil, nil
+	x.slots, x.marks, x.vectors, x.free = nil, nil, nil, nil
 	x.byID = map[memory.ID]int32{}
 	x.postings = map[int32][]posting{}
 	x.conversations = map[memory.ConversationID]*conversation{}
@@ -106,9 +133,8 @@ func live(s memory.Status) bool {
 func (x *index) apply(d Delta) {
 	if d.Reset {
 		x.reset()
-	}
-	if len(d.Items) > len(x.slots) {
-		x.slots = slices.Grow(x.slots, len(d.Items))
+		x.slots = make([]slot, 0, len(d.Items))
+		x.marks = make([]mark, 0, len(d.Items))
 	}
 	// By Seq, so that conversations mostly grow at their ends.
 	items := slices.SortedFunc(slices.Values(d.Items), func(a, b Item) int {
@@ -119,13 +145,13 @@ func (x *index) apply(d Delta) {
 		x.put(&items[i], touched)
 	}
 	for s := range touched {
-		x.pair(s)
+		x.surround(s)
 	}
 	x.revision = d.Revision
 }
 
-// put adds, changes or removes one item; touched collects the slots whose pair
-// with their predecessor changed.
+// put adds, changes or removes one item; touched collects the slots whose
+// surroundings changed.
 func (x *index) put(it *Item, touched map[int32]bool) {
 	s, known := x.byID[it.ID]
 	if !searchable(it.Status) {
@@ -138,35 +164,55 @@ func (x *index) put(it *Item, touched map[int32]bool) {
 	if terms == nil {
 		terms = lexical.Analyze(it.Text)
 	}
-	if known && x.sameKey(s, it, terms) {
-		x.slots[s].describe(&it.Memory)
-		x.setVector(s, it.Vector, touched)
-		return
-	}
-	if known {
+	if known && !x.same(s, it, terms) {
 		x.remove(s, touched)
+		known = false
 	}
-	s = x.take()
-	x.byID[it.ID] = s
-	x.slots[s] = slot{id: it.ID, seq: it.Seq, used: true, terms: terms, prev: none, next: none}
+	if !known {
+		s = x.take()
+		x.byID[it.ID] = s
+		x.slots[s] = slot{id: it.ID, seq: it.Seq, terms: terms}
+		x.marks[s] = mark{prev: none, next: none, conversation: none, speaker: none, used: true, terms: int32(len(terms))}
+		x.post(s)
+		x.link(s, it.Conversation)
+		x.attribute(s, it.Speaker)
+		x.characterize(s, it)
+		x.touch(s, touched)
+	}
 	x.slots[s].describe(&it.Memory)
-	x.post(s)
-	x.link(s, it.Conversation, touched)
-	x.slots[s].speaker = x.speakerOf(it.Speaker)
+	x.marks[s].live = live(it.Status)
 	x.setVector(s, it.Vector, touched)
 }
 
-// sameKey reports whether only describe and setVector are needed.
-func (x *index) sameKey(s int32, it *Item, terms []int32) bool {
+// same reports whether nothing changed but what describe and setVector do.
+func (x *index) same(s int32, it *Item, terms []int32) bool {
 	k := &x.slots[s]
-	return k.seq == it.Seq && k.conversation.id == it.Conversation &&
-		k.speaker == x.speakers[it.Speaker] && slices.Equal(k.terms, terms)
+	return k.seq == it.Seq && k.conversation.name() == it.Conversation &&
+		k.speaker.is(it.Speaker) && slices.Equal(k.terms, terms)
 }
 
 // describe takes over what constraints ask for.
 func (k *slot) describe(m *memory.Memory) {
 	k.kind, k.status = m.Kind, m.Status
 	k.eventAt, k.validFrom, k.validTo = m.EventAt, m.ValidFrom, m.ValidTo
+}
+
+// characterize computes what an item counts for whatever the query.
+func (x *index) characterize(s int32, it *Item) {
+	m := &x.marks[s]
+	t := lexical.TraitsOf(it.Text, it.Speaker)
+	m.time = t.Time
+	prior := lengthWeight * math.Log(1+float64(min(m.terms, longEnough)))
+	if t.Time {
+		prior += timePrior
+	}
+	if t.Name {
+		prior += namePrior
+	}
+	if t.Question {
+		prior += questionPrior
+	}
+	m.prior = float32(prior)
 }
 
 func (x *index) take() int32 {
@@ -176,6 +222,7 @@ func (x *index) take() int32 {
 		return s
 	}
 	x.slots = append(x.slots, slot{})
+	x.marks = append(x.marks, mark{})
 	if x.dim > 0 {
 		x.vectors = append(x.vectors, make([]float32, x.dim)...)
 	}
@@ -188,35 +235,70 @@ func (x *index) setVector(s int32, v memory.Vector, touched map[int32]bool) {
 		x.dim = len(v)
 		x.vectors = make([]float32, x.dim*len(x.slots), x.dim*cap(x.slots))
 	}
-	k := &x.slots[s]
-	k.hasVector = len(v) > 0 && len(v) == x.dim
-	if x.dim == 0 {
+	m := &x.marks[s]
+	if !m.vector && len(v) == 0 {
 		return
 	}
-	if k.hasVector {
+	m.vector = len(v) == x.dim
+	if m.vector {
 		copy(x.vector(s), v)
 	} else {
 		clear(x.vector(s))
 	}
-	touched[s] = true
-	if k.next != none {
-		touched[k.next] = true
-	}
+	x.touch(s, touched)
 }
 
 func (x *index) vector(s int32) []float32 {
 	return x.vectors[int(s)*x.dim : (int(s)+1)*x.dim]
 }
 
-// pair computes what ranking needs of a slot together with its predecessor.
-func (x *index) pair(s int32) {
-	k := &x.slots[s]
-	k.pairNorm = 1
-	if !k.used || k.prev == none || !k.hasVector || !x.slots[k.prev].hasVector {
+// surroundings returns a slot with its neighbours up to reach away.
+func (x *index) surroundings(s int32, out *[2*reach + 1]int32) []int32 {
+	out[0] = s
+	n := 1
+	for i, p := 0, x.marks[s].prev; i < reach && p != none; i, p = i+1, x.marks[p].prev {
+		out[n] = p
+		n++
+	}
+	for i, p := 0, x.marks[s].next; i < reach && p != none; i, p = i+1, x.marks[p].next {
+		out[n] = p
+		n++
+	}
+	return out[:n]
+}
+
+// touch marks a slot and all that have it in their surroundings.
+func (x *index) touch(s int32, touched map[int32]bool) {
+	var around [2*reach + 1]int32
+	for _, p := range x.surroundings(s, &around) {
+		touched[p] = true
+	}
+}
+
+// surround computes what scoring needs of a slot's surroundings.
+func (x *index) surround(s int32) {
+	m := &x.marks[s]
+	if !m.used {
 		return
 	}
-	// Both are unit vectors: |a+b|² = 2 + 2ab.
-	k.pairNorm = float32(math.Sqrt(math.Max(2+2*float64(dot(x.vector(s), x.vector(k.prev))), 1e-6)))
+	var room [2*reach + 1]int32
+	around := x.surroundings(s, &room)
+	m.around, m.norm = 0, 0
+	for _, p := range around {
+		m.around += x.marks[p].terms
+	}
+	if x.dim == 0 {
+		return
+	}
+	sum := make([]float32, x.dim)
+	for _, p := range around {
+		if x.marks[p].vector {
+			for i, f := range x.vector(p) {
+				sum[i] += f
+			}
+		}
+	}
+	m.norm = float32(math.Sqrt(float64(dot(sum, sum))))
 }
 
 func (x *index) post(s int32) {
@@ -244,8 +326,12 @@ func (x *index) unpost(s int32) {
 	x.terms -= int64(len(terms))
 }
 
-// link puts a slot into its conversation by Seq.
-func (x *index) link(s int32, id memory.ConversationID, touched map[int32]bool) {
+// link puts a slot into its conversation by Seq. Items of no conversation have
+// no neighbours.
+func (x *index) link(s int32, id memory.ConversationID) {
+	if id == "" {
+		return
+	}
 	c := x.conversations[id]
 	if c == nil {
 		c = &conversation{id: id, number: int32(len(x.conversations))}
@@ -255,35 +341,49 @@ func (x *index) link(s int32, id memory.ConversationID, touched map[int32]bool) 
 		return cmp.Or(cmp.Compare(x.slots[a].seq, x.slots[b].seq), cmp.Compare(x.slots[a].id, x.slots[b].id))
 	})
 	c.order = slices.Insert(c.order, at, s)
-	k := &x.slots[s]
-	k.conversation = c
+	x.slots[s].conversation = c
+	m := &x.marks[s]
+	m.conversation = c.number
 	if at > 0 {
-		k.prev = c.order[at-1]
-		x.slots[k.prev].next = s
+		m.prev = c.order[at-1]
+		x.marks[m.prev].next = s
 	}
 	if at+1 < len(c.order) {
-		k.next = c.order[at+1]
-		x.slots[k.next].prev = s
-		touched[k.next] = true
+		m.next = c.order[at+1]
+		x.marks[m.next].prev = s
 	}
-	touched[s] = true
+}
+
+// attribute notes who said an item.
+func (x *index) attribute(s int32, name string) {
+	if name == "" {
+		return
+	}
+	p := x.speakers[name]
+	if p == nil {
+		p = &speaker{name: name, words: lexical.Analyze(name), number: int32(len(x.speakers))}
+		x.speakers[name] = p
+	}
+	p.items++
+	x.slots[s].speaker = p
+	x.marks[s].speaker = p.number
 }
 
 // remove frees a slot. An emptied conversation stays: it is cheap, and its
 // number must not be given twice.
 func (x *index) remove(s int32, touched map[int32]bool) {
-	k := &x.slots[s]
+	k, m := &x.slots[s], &x.marks[s]
+	x.touch(s, touched)
 	x.unpost(s)
-	c := k.conversation
-	if at := slices.Index(c.order, s); at >= 0 {
+	if c := k.conversation; c != nil {
+		at := slices.Index(c.order, s)
 		c.order = slices.Delete(c.order, at, at+1)
 	}
-	if k.prev != none {
-		x.slots[k.prev].next = k.next
+	if m.prev != none {
+		x.marks[m.prev].next = m.next
 	}
-	if k.next != none {
-		x.slots[k.next].prev = k.prev
-		touched[k.next] = true
+	if m.next != none {
+		x.marks[m.next].prev = m.prev
 	}
 	if k.speaker != nil {
 		k.speaker.items--
@@ -292,30 +392,16 @@ func (x *index) remove(s int32, touched map[int32]bool) {
 		clear(x.vector(s))
 	}
 	delete(x.byID, k.id)
-	delete(touched, s)
-	*k = slot{prev: none, next: none}
+	*k, *m = slot{}, mark{prev: none, next: none, conversation: none, speaker: none}
 	x.free = append(x.free, s)
-}
-
-func (x *index) speakerOf(name string) *speaker {
-	if name == "" {
-		return nil
-	}
-	p := x.speakers[name]
-	if p == nil {
-		p = &speaker{words: lexical.Analyze(name)}
-		x.speakers[name] = p
-	}
-	p.items++
-	return p
 }
 
 // size estimates the bytes that the index holds.
 func (x *index) size() int64 {
 	const (
-		slotBytes    = 320 // the struct, its id, its map entry
+		slotBytes    = 320 // slot, mark, the id, its entry in byID
 		postingBytes = 8
-		termBytes    = 48 // a map entry with a short list
+		termBytes    = 48 // an entry of postings with a short list
 	)
 	return int64(cap(x.vectors))*4 + int64(cap(x.slots))*slotBytes +
 		x.terms*(4+postingBytes) + int64(len(x.postings))*termBytes

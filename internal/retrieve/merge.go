@@ -14,9 +14,9 @@ import (
 // A query's own list is ranked by its score plus that of the user's own words,
 // and the whole by the score of the user's own words plus the mean of the
 // others': measured better than any of them alone (docs/evaluation.md).
-func (x *index) merge(all []scored, budget int, excluded map[memory.ID]bool) (hits []hit, searched int) {
+func (x *index) merge(all []scored, budget int, excluded map[memory.ID]bool, w *workspace) (hits []hit, searched int) {
 	n := len(x.slots)
-	base, fused, others := make([]float64, n), make([]float64, n), 0
+	base, fused, others := w.floats(n), w.floats(n), 0
 	input := slices.IndexFunc(all, func(s scored) bool { return s.query.Origin == originInput })
 	if input >= 0 {
 		copy(base, all[input].total)
@@ -47,7 +47,7 @@ func (x *index) merge(all []scored, budget int, excluded map[memory.ID]bool) (hi
 		}
 		list := x.top(budget, own, func(s int32) bool {
 			k := &x.slots[s]
-			ok := admits(k, &q.query) && !excluded[k.id]
+			ok := x.marks[s].used && constraints{q.query}.admits(k) && !excluded[k.id]
 			admitted[s] = admitted[s] || ok
 			return ok
 		})

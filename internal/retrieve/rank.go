@@ -9,22 +9,41 @@ import (
 	"github.com/lightmem/lightmem/memory"
 )
 
-// The constants of the ranking; docs/evaluation.md says what each is worth.
-// Scores are sums of z-scores, so 1 is one standard deviation of one channel.
+// The constants of the ranking. They were fitted on some of LoCoMo's
+// conversations, judged on the others, and rounded; docs/evaluation.md says
+// what each is worth and how flat the optimum is.
 const (
-	// bm25K1 and bm25B are BM25's usual saturation and length constants.
-	bm25K1 = 1.2
-	bm25B  = 0.75
-	// pairWeight is what "previous item + item" counts against the item alone.
-	pairWeight = 0.5
+	// bm25K1 and bm25B are BM25's saturation and length constants: less of
+	// both than usual (1.2, 0.75), as memories are short.
+	bm25K1 = 0.9
+	bm25B  = 0.4
+	// reach is how many items before and after one are its surroundings.
+	reach = 2
+	// ownWords and aroundWords weigh the lexical channel: BM25 as a share of
+	// the query's whole idf, so that a query few of whose words are known
+	// leaves the decision to the dense channel.
+	ownWords    = 5.0
+	aroundWords = 7.5
+	// ownMeaning and aroundMeaning weigh the dense channel's z-scores.
+	ownMeaning    = 0.5
+	aroundMeaning = 1.0
 	// speakerBoost is for items said by a person whom the query names.
-	speakerBoost = 1.0
-	// neighbourWeight is how much of each neighbour's score an item gains.
-	neighbourWeight = 0.25
-	// conversationWeight is how much of its conversation's best score.
-	conversationWeight = 0.3
+	speakerBoost = 4.0
+	// conversationWeight is how much of its conversation's best score an item
+	// gains.
+	conversationWeight = 0.25
+	// whenBoost is for items that say when, if that is what is asked.
+	whenBoost = 3.0
 	// softWindowBoost is for items inside a soft time window.
-	softWindowBoost = 1.0
+	softWindowBoost = 3.0
+
+	// What an item counts for whatever the query: statements that say much,
+	// when, and of whom or what; less when it is a question.
+	lengthWeight  = 2.0 // of the logarithm of the number of terms
+	longEnough    = 50  // terms, from where on more count no more
+	timePrior     = 1.0
+	namePrior     = 0.5
+	questionPrior = -0.5
 )
 
 // hit is one ranked item.
@@ -47,17 +66,22 @@ type scored struct {
 }
 
 // inSet reports whether an item takes part in a query's statistics.
-func inSet(k *slot, q *memory.Query) bool {
-	return k.used && (q.Past || live(k.status))
-}
+func (m *mark) inSet(past bool) bool { return m.used && (m.live || past) }
 
-// admits reports whether an item meets all constraints of a query.
-func admits(k *slot, q *memory.Query) bool {
-	if !inSet(k, q) || len(q.Kinds) > 0 && !slices.Contains(q.Kinds, k.kind) {
+// admits reports whether an item meets all constraints of a query. Nothing
+// that does not is ranked (xagent#822: a filter after top-k loses results).
+func (q constraints) admits(k *slot) bool {
+	if !live(k.status) && (!q.Past || k.status != memory.StatusSuperseded) {
+		return false
+	}
+	if len(q.Kinds) > 0 && !slices.Contains(q.Kinds, k.kind) {
 		return false
 	}
 	return q.Soft || q.Window.IsZero() || within(k, q.Window)
 }
+
+// constraints are a query seen as φ (Eq. 1).
+type constraints struct{ memory.Query }
 
 // within reports whether an item happened inside a window, or was true during
 // a part of it (only closed spans: what is still true would match every
@@ -76,83 +100,70 @@ func inWindow(t time.Time, w memory.Window) bool {
 	return !t.IsZero() && (w.From.IsZero() || !t.Before(w.From)) && (w.To.IsZero() || t.Before(w.To))
 }
 
-// score ranks every item of the index against one query. The caller holds x.mu
-// for reading.
-func (x *index) score(q memory.Query) scored {
-	n := len(x.slots)
-	out := scored{query: q, total: make([]float64, n), lexical: make([]float64, n), dense: make([]float64, n)}
-	set := make([]bool, n)
-	count, length := 0, 0
-	for i := range x.slots {
-		if set[i] = inSet(&x.slots[i], &q); set[i] {
-			count++
-			length += len(x.slots[i].terms)
-		}
-	}
-	if count == 0 {
-		return out
-	}
+// score rates every item of the index for one query. The caller holds x.mu for
+// reading.
+func (x *index) score(q memory.Query, w *workspace) scored {
+	n := len(x.marks)
+	out := scored{query: q, total: w.floats(n), lexical: w.floats(n), dense: w.floats(n)}
+	aroundLexical, aroundDense := w.floats(n), w.floats(n)
+
 	terms, named := x.queryTerms(q.Text)
-	pairLexical := make([]float64, n)
-	x.bm25(terms, set, count, float64(length)/float64(count), out.lexical, pairLexical)
-	standardize(out.lexical, set, nil)
-	standardize(pairLexical, set, nil)
-
-	pairDense := make([]float64, n)
+	x.bm25(terms, q.Past, out.lexical, aroundLexical)
 	if len(q.Vector) > 0 && len(q.Vector) == x.dim {
-		x.cosines(q.Vector, set, out.dense, pairDense)
+		x.cosines(q.Vector, q.Past, out.dense, aroundDense)
 	}
-
-	for i := range x.slots {
-		if !set[i] {
-			continue
-		}
-		k := &x.slots[i]
-		t := out.lexical[i] + out.dense[i] + pairWeight*(pairLexical[i]+pairDense[i])
-		if k.speaker != nil && named[k.speaker] {
-			t += speakerBoost
-		}
-		if q.Soft && !q.Window.IsZero() && within(k, q.Window) {
-			t += softWindowBoost
-		}
-		out.total[i] = t
+	when := 0.0
+	if lexical.AsksWhen(q.Text) {
+		when = whenBoost
 	}
-	x.spread(&out, set)
-	return out
-}
+	soft := q.Soft && !q.Window.IsZero()
 
-// spread lets an item gain from its neighbours and its conversation.
-func (x *index) spread(out *scored, set []bool) {
-	own := slices.Clone(out.total)
-	best := make([]float64, len(x.conversations))
+	best := w.floats(len(x.conversations))
 	for i := range best {
 		best[i] = math.Inf(-1)
 	}
-	for i := range x.slots {
-		if set[i] {
-			c := x.slots[i].conversation.number
-			best[c] = max(best[c], own[i])
-		}
-	}
-	for i := range x.slots {
-		if !set[i] {
+	for i := range x.marks {
+		m := &x.marks[i]
+		if !m.inSet(q.Past) {
 			continue
 		}
-		k := &x.slots[i]
-		for _, j := range [2]int32{k.prev, k.next} {
-			if j != none && set[j] {
-				out.total[i] += neighbourWeight * own[j]
-			}
+		t := float64(m.prior) +
+			ownWords*out.lexical[i] + aroundWords*aroundLexical[i] +
+			ownMeaning*out.dense[i] + aroundMeaning*aroundDense[i]
+		if m.speaker != none && named[m.speaker] {
+			t += speakerBoost
 		}
-		out.total[i] += conversationWeight * best[k.conversation.number]
+		if m.time {
+			t += when
+		}
+		if soft && within(&x.slots[i], q.Window) {
+			t += softWindowBoost
+		}
+		out.total[i] = t
+		if m.conversation != none {
+			best[m.conversation] = max(best[m.conversation], t)
+		}
 	}
+	for i := range x.marks {
+		m := &x.marks[i]
+		if !m.inSet(q.Past) {
+			continue
+		}
+		if m.conversation != none {
+			out.total[i] += conversationWeight * best[m.conversation]
+		} else {
+			out.total[i] += conversationWeight * out.total[i]
+		}
+	}
+	return out
 }
 
 // queryTerms returns the distinct terms of a query without the names of the
-// speakers, and the speakers that it names.
-func (x *index) queryTerms(text string) (terms []int32, named map[*speaker]bool) {
+// speakers, and by their numbers which speakers it names: a name that stands
+// in every item of a person tells little as a word, but much as a speaker.
+func (x *index) queryTerms(text string) (terms []int32, named []bool) {
 	all := lexical.Analyze(text)
-	named = map[*speaker]bool{}
+	named = make([]bool, len(x.speakers))
 	names := map[int32]bool{}
 	for _, p := range x.speakers {
 		if p.items == 0 {
@@ -161,7 +172,7 @@ func (x *index) queryTerms(text string) (terms []int32, named map[*speaker]bool)
 		for _, w := range p.words {
 			names[w] = true
 			if slices.Contains(all, w) {
-				named[p] = true
+				named[p.number] = true
 			}
 		}
 	}
@@ -174,30 +185,38 @@ func (x *index) queryTerms(text string) (terms []int32, named map[*speaker]bool)
 }
 
 // bm25 adds up the scores of items alone, and of items together with their
-// predecessors.
-func (x *index) bm25(terms []int32, set []bool, count int, mean float64, alone, pairs []float64) {
-	together := make([]int32, len(x.slots))
+// surroundings, both as shares of the query's whole weight. The statistics are
+// those of the user's own items (mem0 lost points by collection-wide ones).
+func (x *index) bm25(terms []int32, past bool, alone, around []float64) {
+	var count, length, aroundLength float64
+	for i := range x.marks {
+		if m := &x.marks[i]; m.inSet(past) {
+			count++
+			length += float64(m.terms)
+			aroundLength += float64(m.around)
+		}
+	}
+	if count == 0 || len(terms) == 0 {
+		return
+	}
+	mean, aroundMean := max(length/count, 1), max(aroundLength/count, 1)
+	together := make([]int32, len(x.marks))
 	var seen []int32
+	var room [2*reach + 1]int32
+	weight := 1.0
 	for _, t := range terms {
-		df := 0
+		df := 0.0
 		for _, p := range x.postings[t] {
-			if set[p.slot] {
+			if x.marks[p.slot].inSet(past) {
 				df++
 			}
 		}
-		if df == 0 {
-			continue
-		}
-		idf := math.Log(1 + (float64(count)-float64(df)+0.5)/(float64(df)+0.5))
+		idf := math.Log(1 + (count-df+0.5)/(df+0.5))
+		weight += idf
 		for _, p := range x.postings[t] {
-			if !set[p.slot] {
-				continue
-			}
-			alone[p.slot] += idf * saturate(p.count, len(x.slots[p.slot].terms), mean)
-			for _, s := range [2]int32{p.slot, x.slots[p.slot].next} {
-				if s == none || !set[s] {
-					continue
-				}
+			m := &x.marks[p.slot]
+			alone[p.slot] += idf * saturate(p.count, m.terms, mean)
+			for _, s := range x.surroundings(p.slot, &room) {
 				if together[s] == 0 {
 					seen = append(seen, s)
 				}
@@ -205,73 +224,98 @@ func (x *index) bm25(terms []int32, set []bool, count int, mean float64, alone, 
 			}
 		}
 		for _, s := range seen {
-			size := len(x.slots[s].terms)
-			if p := x.slots[s].prev; p != none && set[p] {
-				size += len(x.slots[p].terms)
-			}
-			pairs[s] += idf * saturate(together[s], size, 2*mean)
+			around[s] += idf * saturate(together[s], x.marks[s].around, aroundMean)
 			together[s] = 0
 		}
 		seen = seen[:0]
 	}
+	for i := range alone {
+		alone[i] /= weight
+		around[i] /= weight
+	}
 }
 
-func saturate(count int32, size int, mean float64) float64 {
+// saturate is BM25's weight of a term that stands count times among size.
+func saturate(count, size int32, mean float64) float64 {
 	f := float64(count)
 	return f * (bm25K1 + 1) / (f + bm25K1*(1-bm25B+bm25B*float64(size)/mean))
 }
 
 // cosines fills in the standardised similarities of items alone, and of items
-// together with their predecessors: the mean of two stored vectors stands for
-// the vector of both texts. Items without a vector stand at the mean.
-func (x *index) cosines(v memory.Vector, set []bool, alone, pairs []float64) {
-	has := make([]bool, len(x.slots))
-	for i := range x.slots {
-		if has[i] = set[i] && x.slots[i].hasVector; has[i] {
+// together with their surroundings: the mean of the stored vectors stands for
+// a vector of all the texts, and is as good (docs/evaluation.md). Items without
+// a vector stand at the mean.
+func (x *index) cosines(v memory.Vector, past bool, alone, around []float64) {
+	for i := range x.marks {
+		if x.marks[i].vector {
 			alone[i] = float64(dot(v, x.vector(int32(i))))
 		}
 	}
-	for i := range x.slots {
-		if !has[i] {
-			continue
-		}
-		pairs[i] = alone[i]
-		if p := x.slots[i].prev; p != none && has[p] {
-			pairs[i] = (alone[i] + alone[p]) / float64(x.slots[i].pairNorm)
+	var room [2*reach + 1]int32
+	for i := range x.marks {
+		if m := &x.marks[i]; m.used && m.norm > 0 {
+			for _, p := range x.surroundings(int32(i), &room) {
+				around[i] += alone[p]
+			}
+			around[i] /= float64(m.norm)
 		}
 	}
-	standardize(alone, set, has)
-	standardize(pairs, set, has)
+	standardize(alone, func(i int) bool { return x.marks[i].vector && x.marks[i].inSet(past) })
+	standardize(around, func(i int) bool { return x.marks[i].norm > 0 && x.marks[i].inSet(past) })
 }
 
-// standardize turns values into z-scores over the set, or over the part of it
-// that has a value; others become 0, and so do all when there is no spread.
-func standardize(values []float64, set, has []bool) {
-	if has == nil {
-		has = set
-	}
+// standardize turns values into z-scores over those that are in; the others
+// become 0, and so do all when there is no spread.
+func standardize(values []float64, in func(int) bool) {
 	var n, sum, squares float64
 	for i, v := range values {
-		if has[i] {
+		if in(i) {
 			n++
 			sum += v
+			squares += v * v
 		}
 	}
 	mean := sum / max(n, 1)
+	deviation := math.Sqrt(max(squares/max(n, 1)-mean*mean, 0))
 	for i, v := range values {
-		if has[i] {
-			squares += (v - mean) * (v - mean)
-		}
-	}
-	deviation := math.Sqrt(squares / max(n, 1))
-	for i, v := range values {
-		if !has[i] || deviation < 1e-9 {
+		if !in(i) || deviation < 1e-7 {
 			values[i] = 0
 			continue
 		}
 		values[i] = (v - mean) / deviation
 	}
 }
+
+// workspace lends slices of zeros and takes them all back at once.
+type workspace struct {
+	free, lent [][]float64
+}
+
+func (w *workspace) floats(n int) []float64 {
+	for i := len(w.free) - 1; i >= 0; i-- {
+		if s := w.free[i]; cap(s) >= n {
+			w.free = slices.Delete(w.free, i, i+1)
+			w.lent = append(w.lent, s)
+			s = s[:n]
+			clear(s)
+			return s
+		}
+	}
+	s := make([]float64, n)
+	w.lent = append(w.lent, s)
+	return s
+}
+
+func (w *workspace) reclaim() {
+	w.free = append(w.free, w.lent...)
+	w.lent = w.lent[:0]
+	if extra := len(w.free) - maxWorkspace; extra > 0 {
+		w.free = slices.Delete(w.free, 0, extra)
+	}
+}
+
+// maxWorkspace is enough for a plan of four queries.
+const maxWorkspace = 32
 
 // originInput marks the user's own words among a plan's queries.
 const originInput = "input"
@@ -284,9 +328,17 @@ func (x *index) rank(queries []memory.Query, budget int, excluded map[memory.ID]
 	if len(queries) == 0 || budget <= 0 {
 		return nil, 0
 	}
+	w, _ := x.pool.Get().(*workspace)
+	if w == nil {
+		w = &workspace{}
+	}
+	defer func() {
+		w.reclaim()
+		x.pool.Put(w)
+	}()
 	all := make([]scored, len(queries))
 	for i, q := range queries {
-		all[i] = x.score(q)
+		all[i] = x.score(q, w)
 	}
-	return x.merge(all, budget, excluded)
+	return x.merge(all, budget, excluded, w)
 }

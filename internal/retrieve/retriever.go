@@ -86,7 +86,7 @@ func (r *Retriever) index(ctx context.Context, scope memory.Scope, p memory.Plan
 		if err != nil {
 			return nil, memory.Wrap(memory.CodeOf(err), err, "load memory as of a time")
 		}
-		x := newIndex(p.Plan.EmbedModel)
+		x := newIndex()
 		x.apply(Delta{Reset: true, Items: items})
 		return x, nil
 	}
@@ -149,10 +149,10 @@ func stands(m *memory.Memory, h hit, queries []memory.Query, past bool) bool {
 	if past {
 		return m.Status != memory.StatusForgotten
 	}
-	k := slot{used: true}
+	k := slot{}
 	k.describe(m)
 	for _, i := range h.queries {
-		if admits(&k, &queries[i]) {
+		if (constraints{queries[i]}).admits(&k) {
 			return true
 		}
 	}

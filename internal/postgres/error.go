@@ -113,5 +113,7 @@ func wrap(err error, step string) error {
 	case "08", "53", "57", "58": // connection, resources, operator, system
 		return memory.Wrap(memory.CodeUnavailable, err, "%s: the database is not available", step)
 	}
-	return memory.Wrap(memory.CodeInternal, err, "%s", step)
+	// The state and the names in the schema tell an operator where to look, and
+	// hold nothing that a person wrote.
+	return memory.Wrap(memory.CodeInternal, err, "%s: SQLSTATE %s %s %s", step, pg.Code, pg.TableName, pg.ConstraintName)
 }

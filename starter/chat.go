@@ -35,7 +35,7 @@ type chat struct {
 	turns   turns
 	store   store // nil when there is no database here: then nothing streams
 	last    memory.TurnID
-	told    []askShape
+	told    []story.Asked
 }
 
 // Run talks until the input ends.
@@ -48,7 +48,7 @@ func (c *chatCommand) Run(ctx context.Context, s *session) error {
 	if err := probe.Validate(); err != nil {
 		return err
 	}
-	t := &chat{session: s, command: c, told: []askShape{}}
+	t := &chat{session: s, command: c, told: []story.Asked{}}
 	if t.turns, err = s.turns(ctx); err != nil {
 		return err
 	}
@@ -85,7 +85,7 @@ func (c *chatCommand) Run(ctx context.Context, s *session) error {
 func (t *chat) end() error {
 	if t.json {
 		return t.document(struct {
-			Turns []askShape `json:"turns"`
+			Turns []story.Asked `json:"turns"`
 		}{t.told})
 	}
 	return nil
@@ -165,7 +165,7 @@ func (t *chat) line(ctx context.Context, line string) error {
 		return err
 	}
 	t.last = reply.TurnID
-	out := told(r, reply)
+	out := story.OfRequest(r, reply)
 	if !t.json {
 		if strings.TrimSpace(streamed) != strings.TrimSpace(reply.Answer) { // nothing streamed, or not all of it
 			t.page.Entry(0, 0, "", reply.Answer)
@@ -177,7 +177,7 @@ func (t *chat) line(ctx context.Context, line string) error {
 		return err
 	}
 	if t.json {
-		t.told = append(t.told, askShapeOf(out, true))
+		t.told = append(t.told, out.Asked(true))
 		return nil
 	}
 	for _, m := range out.Selected {

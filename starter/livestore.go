@@ -169,11 +169,11 @@ func (s *liveStore) History(ctx context.Context, id memory.ID, limit int) ([]cha
 	}
 }
 
-func stateOf(m *memory.Memory) *memoryShape {
+func stateOf(m *memory.Memory) *story.Memory {
 	if m == nil {
 		return nil
 	}
-	shape := memoryShapeOf(*m)
+	shape := story.MemoryOf(*m)
 	return &shape
 }
 

@@ -22,62 +22,6 @@ type memoriesCommand struct {
 	Unpin  unpinCommand  `cmd:"" help:"Let a memory be evicted again."`
 }
 
-// memoryShape is one memory as JSON. Open ends are null. A contract.
-type memoryShape struct {
-	ID           memory.ID         `json:"id"`
-	Memory       string            `json:"memory"`
-	UserID       memory.UserID     `json:"user_id"`
-	Metadata     map[string]string `json:"metadata"`
-	CreatedAt    time.Time         `json:"created_at"`
-	ValidFrom    *time.Time        `json:"valid_from"`
-	ValidTo      *time.Time        `json:"valid_to"`
-	SupersededBy *memory.ID        `json:"superseded_by"`
-	Status       memory.Status     `json:"status"`
-
-	Kind         memory.Kind           `json:"kind"`
-	Source       memory.Source         `json:"source"`
-	Speaker      string                `json:"speaker,omitempty"`
-	Conversation memory.ConversationID `json:"conversation,omitempty"`
-	Subject      string                `json:"subject,omitempty"`
-	Attribute    string                `json:"attribute,omitempty"`
-	Value        string                `json:"value,omitempty"`
-	EventAt      *time.Time            `json:"event_at"`
-	ExpiredAt    *time.Time            `json:"expired_at"`
-	LastSeen     *time.Time            `json:"last_seen"`
-	Strength     int                   `json:"strength"`
-	Accessed     int                   `json:"accessed"`
-	Pinned       bool                  `json:"pinned"`
-	Evidence     []memory.TurnID       `json:"evidence"`
-	Version      int                   `json:"version"`
-	// Score is a search's; only there.
-	Score *float64 `json:"score,omitempty"`
-}
-
-func memoryShapeOf(m memory.Memory) memoryShape {
-	out := memoryShape{
-		ID: m.ID, Memory: m.Text, UserID: m.User, Metadata: m.Metadata, CreatedAt: m.RecordedAt,
-		ValidFrom: story.Open(m.ValidFrom), ValidTo: story.Open(m.ValidTo), Status: m.Status,
-		Kind: m.Kind, Source: m.Source, Speaker: m.Speaker, Conversation: m.Conversation,
-		Subject: m.Subject, Attribute: m.Attribute, Value: m.Value,
-		EventAt: story.Open(m.EventAt), ExpiredAt: story.Open(m.ExpiredAt), LastSeen: story.Open(m.LastSeen),
-		Strength: m.Strength, Accessed: m.Accessed, Pinned: m.Pinned, Evidence: m.Evidence, Version: m.Version,
-	}
-	if out.Metadata == nil {
-		out.Metadata = map[string]string{}
-	}
-	if out.Evidence == nil {
-		out.Evidence = []memory.TurnID{}
-	}
-	if m.SupersededBy != "" {
-		out.SupersededBy = &m.SupersededBy
-	}
-	return out
-}
-
-type listShape struct {
-	Results []memoryShape `json:"results"`
-}
-
 // scopedStore connects to the database and puts the scope into the context.
 func (s *session) scopedStore(ctx context.Context) (store, context.Context, error) {
 	scope, err := s.scope()
@@ -117,11 +61,7 @@ func (c *listCommand) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	if s.json {
-		out := listShape{Results: make([]memoryShape, len(list))}
-		for i, m := range list {
-			out.Results[i] = memoryShapeOf(m)
-		}
-		return s.document(out)
+		return s.document(story.MemoriesOf(list))
 	}
 	s.tellMemories(list)
 	return nil
@@ -180,9 +120,9 @@ func (c *showCommand) Run(ctx context.Context, s *session) error {
 	}
 	if s.json {
 		return s.document(struct {
-			memoryShape
+			story.Memory
 			History []change `json:"history"`
-		}{memoryShapeOf(m), notNil(changes)})
+		}{story.MemoryOf(m), notNil(changes)})
 	}
 	p := s.page
 	p.Line(p.Bold(string(m.ID)) + "  " + s.status(m.Status))

@@ -41,8 +41,8 @@ type change struct {
 	MemoryID memory.ID     `json:"memory_id"`
 	// Before and After are the memory's states; null when there is none, or
 	// when its words were erased.
-	Before     *memoryShape  `json:"before"`
-	After      *memoryShape  `json:"after"`
+	Before     *story.Memory `json:"before"`
+	After      *story.Memory `json:"after"`
 	Reason     string        `json:"reason"`
 	Rule       string        `json:"rule"`
 	Actor      string        `json:"actor"`

@@ -183,7 +183,7 @@ func (f *fakeStore) Trace(ctx context.Context, id memory.TurnID) (story.Turn, er
 	}
 	r := memory.Request{Text: "Where does Ada live?", Mode: memory.ModeAnswer, Conversation: "default", IdempotencyKey: "k", Scope: memory.Scope{User: "ada"}, At: noon}
 	reply, err := (&fakeTurns{}).Reply(ctx, r)
-	out := told(r, reply)
+	out := story.OfRequest(r, reply)
 	receipt, _ := (&fakeTurns{}).Receipt(ctx, r)
 	out.Written, out.State, out.Actor = story.OutcomesOf(receipt.Written), "committed", "cli:op"
 	out.AcceptedAt, out.IdempotencyKey = noon.Add(time.Second), "k"
@@ -193,7 +193,7 @@ func (f *fakeStore) Trace(ctx context.Context, id memory.TurnID) (story.Turn, er
 }
 
 func (f *fakeStore) History(ctx context.Context, id memory.ID, limit int) ([]change, error) {
-	before := memoryShapeOf(memory.Memory{Scope: memory.Scope{User: "ada"}, ID: "m_1", Text: "Ada lives in Lisbon.", Status: memory.StatusActive, Strength: 1, RecordedAt: noon})
+	before := story.MemoryOf(memory.Memory{Scope: memory.Scope{User: "ada"}, ID: "m_1", Text: "Ada lives in Lisbon.", Status: memory.StatusActive, Strength: 1, RecordedAt: noon})
 	after := before
 	end := noon
 	after.Status, after.ValidTo = memory.StatusSuperseded, &end

@@ -113,19 +113,11 @@ func (s *session) send(ctx context.Context, r memory.Request, wait bool) (story.
 	if err != nil {
 		return story.Turn{}, err
 	}
-	out := told(r, reply)
+	out := story.OfRequest(r, reply)
 	if !wait {
 		return out, nil
 	}
 	return await(ctx, t, r, out)
-}
-
-// told is a reply together with what was asked.
-func told(r memory.Request, reply memory.Reply) story.Turn {
-	out := story.OfReply(reply)
-	out.UserID, out.Conversation, out.Mode, out.Input, out.At = r.User, r.Conversation, r.Mode, r.Text, r.At
-	out.State = "recorded"
-	return out
 }
 
 // await adds what the turn wrote.
@@ -134,53 +126,7 @@ func await(ctx context.Context, t turns, r memory.Request, out story.Turn) (stor
 	if err != nil {
 		return out, err
 	}
-	out.State = "committed"
-	out.Written = story.OutcomesOf(receipt.Written)
-	if receipt.Degraded != nil {
-		out.Degraded = receipt.Degraded
-	}
-	return out, nil
-}
-
-// recallShape is the JSON of recall. A contract.
-type recallShape struct {
-	TurnID     memory.TurnID     `json:"turn_id"`
-	WorkflowID string            `json:"workflow_id"`
-	Plan       story.Plan        `json:"plan"`
-	Candidates []story.Candidate `json:"candidates"`
-	Selected   []story.Selected  `json:"selected"`
-	Degraded   []memory.Degraded `json:"degraded"`
-}
-
-// askShape is the JSON of ask and turn: recall's and the answer, with --wait
-// also what was written. A contract.
-type askShape struct {
-	recallShape
-	Answer  string           `json:"answer"`
-	Written *[]story.Outcome `json:"written,omitempty"`
-}
-
-// rememberShape is the JSON of remember. A contract.
-type rememberShape struct {
-	TurnID     memory.TurnID     `json:"turn_id"`
-	WorkflowID string            `json:"workflow_id"`
-	Results    []story.Outcome   `json:"results"`
-	Degraded   []memory.Degraded `json:"degraded"`
-}
-
-func recallShapeOf(t story.Turn) recallShape {
-	return recallShape{
-		TurnID: t.TurnID, WorkflowID: t.WorkflowID, Plan: t.Plan,
-		Candidates: t.Candidates, Selected: t.Selected, Degraded: t.Degraded,
-	}
-}
-
-func askShapeOf(t story.Turn, waited bool) askShape {
-	out := askShape{recallShape: recallShapeOf(t), Answer: t.Answer}
-	if waited {
-		out.Written = &t.Written
-	}
-	return out
+	return out.After(receipt), nil
 }
 
 type recallCommand struct {
@@ -210,7 +156,7 @@ func (c *recallCommand) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	if s.json {
-		return s.document(recallShapeOf(t))
+		return s.document(t.Recall())
 	}
 	t.RunID = ""
 	story.TellPlan(s.page, t, s.zone())
@@ -247,7 +193,7 @@ func (c *askCommand) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	if s.json {
-		return s.document(askShapeOf(t, c.Wait))
+		return s.document(t.Asked(c.Wait))
 	}
 	s.tellAnswer(t)
 	if !c.Wait {
@@ -307,7 +253,7 @@ func (c *rememberCommand) Run(ctx context.Context, s *session) error {
 		return err
 	}
 	if s.json {
-		return s.document(rememberShape{TurnID: t.TurnID, WorkflowID: t.WorkflowID, Results: t.Written, Degraded: t.Degraded})
+		return s.document(t.Remembered())
 	}
 	if len(t.Written) == 0 {
 		s.page.Line("nothing to remember")
@@ -371,11 +317,8 @@ func (c *turnCommand) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	if t.Answer == "" {
-		t.Answer = r.AssistantText
-	}
 	if s.json {
-		return s.document(askShapeOf(t, c.Wait))
+		return s.document(t.Asked(c.Wait))
 	}
 	for _, m := range t.Selected {
 		s.page.Entry(0, 12, s.page.Dim("recalled"), m.Memory)

@@ -115,7 +115,7 @@ func (t *tally) conversation(ctx context.Context, c Conversation, write Remember
 		return memory.Wrap(memory.CodeOf(err), err, "remember")
 	}
 	for _, q := range c.Questions {
-		if q.Category < 1 || q.Category > 4 || len(q.Evidence) == 0 {
+		if !q.measured() {
 			continue
 		}
 		found, err := read.Recall(ctx, c, q.Text, slices.Max(t.cutoffs))
@@ -125,6 +125,12 @@ func (t *tally) conversation(ctx context.Context, c Conversation, write Remember
 		t.add(q, where, found)
 	}
 	return nil
+}
+
+// measured reports whether a question counts: those of category 5 have no
+// answer in the conversation.
+func (q Question) measured() bool {
+	return q.Category >= 1 && q.Category <= 4 && len(q.Evidence) > 0
 }
 
 func (t *tally) add(q Question, where map[string]memory.ID, found []memory.ID) {

@@ -306,6 +306,15 @@ func TestRefusalsAreCountedAndVisible(t *testing.T) {
 	require.NoError(t, err)
 	require.EqualValues(t, 2, counts.Refused)
 	require.Zero(t, counts.Live)
+
+	// The next turn's refusals count on; their numbers do not collide.
+	d = drafted(answered("ann", "k2", "Bye!"))
+	d.Refused = []memory.Outcome{{Memory: "Bye!", Event: memory.EventRefused, Reason: "small talk"}}
+	_, err = s.Commit(ctx, d)
+	require.NoError(t, err)
+	refusals, err = s.Refusals(ctx, 10)
+	require.NoError(t, err)
+	require.Len(t, refusals, 3)
 }
 
 func TestMemoryTakesAnyTextAndRefusesWhatCannotBeStored(t *testing.T) {

@@ -219,15 +219,16 @@ func (m *mutation) write(ctx context.Context, p *pipeline) {
 	for _, h := range m.ordered() {
 		m.writeChange(ctx, p, h)
 	}
-	for i, r := range m.refused {
+	for _, r := range m.refused {
+		m.refusals++
+		n := m.refusals // the pipeline calls later, when the counter has gone on
 		p.add(func(q *query.Queries) error {
 			return q.InsertRefusal(ctx, query.InsertRefusalParams{
-				Tenant: t, UserID: u, N: m.refusals + int64(i) + 1, At: m.at, TurnID: string(m.cause.turn),
+				Tenant: t, UserID: u, N: n, At: m.at, TurnID: string(m.cause.turn),
 				Reason: r.reason, Rule: r.rule, Text: r.text,
 			})
 		})
 	}
-	m.refusals += int64(len(m.refused))
 	if len(m.refused) > 0 && m.refusals > maxRefusals {
 		p.add(func(q *query.Queries) error {
 			return q.TrimRefusals(ctx, query.TrimRefusalsParams{Tenant: t, UserID: u, N: m.refusals - maxRefusals})

@@ -107,7 +107,7 @@ func (a *app) run(ctx context.Context, args []string) int {
 			}
 		}
 		s.page = page.New(a.stdout, a.width(), a.colour())
-		if g.Timeout <= 0 {
+		if g.Timeout != nil && *g.Timeout <= 0 {
 			err = memory.Invalid("timeout", "must be positive")
 		}
 	}
@@ -120,9 +120,20 @@ func (a *app) run(ctx context.Context, args []string) int {
 	return exitCode(ctx, err)
 }
 
+// timeoutDefault is --timeout of commands that end by themselves soon.
+const timeoutDefault = 5 * time.Minute
+
+// lasting are the commands that take as long as they take.
+var lasting = []string{"chat", "eval", "demo", "serve"}
+
 // command runs the parsed command under its time limit.
-func (s *session) command(ctx context.Context, parsed *kong.Context, limit time.Duration) error {
-	if !strings.HasPrefix(parsed.Command(), "chat") && parsed.Command() != "serve" { // these last
+func (s *session) command(ctx context.Context, parsed *kong.Context, timeout *time.Duration) error {
+	name, _, _ := strings.Cut(parsed.Command(), " ")
+	limit := timeoutDefault
+	if timeout != nil {
+		limit = *timeout
+	}
+	if timeout != nil || !slices.Contains(lasting, name) {
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeout(ctx, limit)
 		defer cancel()

@@ -16,9 +16,9 @@ Every setting is a flag of every command, too: lightmem config show, docs/config
 
 // grammar is the command line.
 type grammar struct {
-	Settings config.Config `embed:""`
-	JSON     bool          `name:"json" help:"Print exactly one JSON document; errors as JSON on standard error."`
-	Timeout  time.Duration `name:"timeout" default:"5m" placeholder:"DURATION" help:"Give up waiting after this time (default 5m); the turn itself goes on. Not for chat and serve."`
+	Settings config.Config  `embed:""`
+	JSON     bool           `name:"json" help:"Print exactly one JSON document; errors as JSON on standard error."`
+	Timeout  *time.Duration `name:"timeout" placeholder:"DURATION" help:"Give up waiting after this time; the turn itself goes on (default: 5m; chat, eval, demo and serve: none)."`
 
 	Chat     chatCommand     `cmd:"" help:"Talk; shows what is remembered after each turn."`
 	Ask      askCommand      `cmd:"" help:"One turn: recall, answer, remember."`
@@ -33,6 +33,7 @@ type grammar struct {
 	Audit    auditCommand    `cmd:"" help:"Check the chain of audit events."`
 	Eval     evalCommand     `cmd:"" help:"Measure how well it finds what it should."`
 	Migrate  migrateCommand  `cmd:"" help:"Bring the database's schema up or down."`
+	Serve    serveCommand    `cmd:"" help:"The HTTP gateway."`
 	Config   configCommand   `cmd:"" help:"Show every setting in force and where it comes from."`
 	Version  versionCommand  `cmd:"" help:"Print the version."`
 	Demo     demoCommand     `cmd:"" hidden:"" help:"Play the demo conversation and tell the last turns."`

@@ -19,6 +19,8 @@ type turns interface {
 	Receipt(ctx context.Context, r memory.Request) (memory.Receipt, error)
 	// GiveAnswer hands in the caller's own answer of a turn that waits for it.
 	GiveAnswer(ctx context.Context, workflowID, text string) (memory.TurnID, error)
+	// Ping reports whether Temporal answers.
+	Ping(ctx context.Context) error
 	Close()
 }
 
@@ -80,6 +82,8 @@ type store interface {
 	// VerifyAudit checks the tenant's chain of audit events, also against heads
 	// that were noted earlier.
 	VerifyAudit(ctx context.Context, tenant memory.TenantID, anchors []audit.Anchor) (audit.Report, error)
+	// Ping reports whether the database answers.
+	Ping(ctx context.Context) error
 	Close()
 }
 

@@ -4,9 +4,12 @@ import (
 	"context"
 	"log/slog"
 
+	"go.temporal.io/sdk/client"
+
 	"github.com/lightmem/lightmem/internal/config"
 	"github.com/lightmem/lightmem/internal/secret"
 	"github.com/lightmem/lightmem/internal/temporalio"
+	"github.com/lightmem/lightmem/memory"
 	"github.com/lightmem/lightmem/schema"
 )
 
@@ -16,6 +19,12 @@ type liveTurns struct{ temporalio.Turns }
 // Close closes the connection.
 func (t liveTurns) Close() { t.Client.Close() }
 
+// Ping asks Temporal's own health check.
+func (t liveTurns) Ping(ctx context.Context) error {
+	_, err := t.Client.CheckHealth(ctx, &client.CheckHealthRequest{})
+	return memory.Wrap(memory.CodeUnavailable, err, "ask Temporal")
+}
+
 // dialTurns connects to Temporal.
 func dialTurns(ctx context.Context, c *config.Config) (turns, error) {
 	master, err := secret.LoadOrCreate(c.MasterKeyFile)
@@ -24,14 +33,14 @@ func dialTurns(ctx context.Context, c *config.Config) (turns, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, temporalio.DialTimeout)
 	defer cancel()
-	client, err := temporalio.Dial(ctx, temporalio.Options{
+	conn, err := temporalio.Dial(ctx, temporalio.Options{
 		Address: c.Temporal.Address, Namespace: c.Temporal.Namespace, Master: master,
 		Logger: slog.New(slog.DiscardHandler), // its errors come back to us
 	})
 	if err != nil {
 		return nil, err
 	}
-	return liveTurns{temporalio.Turns{Client: client, Master: master}}, nil
+	return liveTurns{temporalio.Turns{Client: conn, Master: master}}, nil
 }
 
 // schemaMigrations applies package schema's migrations.

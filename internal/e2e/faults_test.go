@@ -251,7 +251,7 @@ func TestMissingVectorsAreFilledInWhenTheEmbedderIsBack(t *testing.T) {
 
 	s.models.Follow(scripted.Instant)
 	require.Eventually(t, func() bool {
-		missing, err := s.store.Unembedded(s.as(who), "ollama:scripted", 10)
+		missing, err := s.store.Unembedded(s.as(who), "scripted", 10)
 		return err == nil && len(missing) == 0
 	}, patience, 100*time.Millisecond)
 }

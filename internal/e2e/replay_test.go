@@ -15,6 +15,7 @@ import (
 	"go.temporal.io/api/temporalproto"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/worker"
+	"go.temporal.io/sdk/workflow"
 
 	"github.com/lightmem/lightmem/internal/model/scripted"
 	"github.com/lightmem/lightmem/internal/secret"
@@ -30,7 +31,9 @@ var historyKey = bytes.Repeat([]byte{7}, secret.MasterBytes)
 
 const histories = "testdata/histories"
 
-func replayer(t testing.TB) worker.WorkflowReplayer {
+// replay replays a history under the workflow id that it had: ids of children
+// and fairness keys follow from it.
+func replay(t testing.TB, history *historypb.History) error {
 	t.Helper()
 	master, err := secret.New(historyKey)
 	require.NoError(t, err)
@@ -39,7 +42,10 @@ func replayer(t testing.TB) worker.WorkflowReplayer {
 	})
 	require.NoError(t, err)
 	temporalio.RegisterWorkflows(r)
-	return r
+	started := history.Events[0].GetWorkflowExecutionStartedEventAttributes()
+	return r.ReplayWorkflowHistoryWithOptions(nil, history, worker.ReplayWorkflowHistoryOptions{
+		OriginalExecution: workflow.Execution{ID: started.GetWorkflowId(), RunID: started.GetOriginalExecutionRunId()},
+	})
 }
 
 // A change to workflow code that breaks a turn on its way shows here. Files
@@ -57,7 +63,7 @@ func TestCommittedHistoriesReplay(t *testing.T) {
 			defer f.Close()
 			history, err := client.HistoryFromJSON(f, client.HistoryJSONOptions{})
 			require.NoError(t, err)
-			require.NoError(t, replayer(t).ReplayWorkflowHistory(nil, history))
+			require.NoError(t, replay(t, history))
 		})
 	}
 }
@@ -110,7 +116,7 @@ func TestEveryWayThroughATurnReplays(t *testing.T) {
 			require.NoError(t, err)
 			history.Events = append(history.Events, event)
 		}
-		require.NoError(t, replayer(t).ReplayWorkflowHistory(nil, history), way.name)
+		require.NoError(t, replay(t, history), way.name)
 		if *update {
 			text, err := temporalproto.CustomJSONMarshalOptions{Indent: " "}.Marshal(history)
 			require.NoError(t, err)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"os"
 	"os/signal"
 	"syscall"
@@ -68,7 +69,7 @@ func up(ctx context.Context, opts devstack.Options, stdout io.Writer) error {
 		return err
 	}
 	for _, line := range []struct{ name, address string }{
-		{"Postgres", stack.DatabaseURL},
+		{"Postgres", withoutPassword(stack.DatabaseURL)},
 		{"Temporal", stack.TemporalAddress},
 		{"Temporal UI", stack.TemporalUI},
 		{"Ollama", stack.OllamaHost},
@@ -81,6 +82,15 @@ func up(ctx context.Context, opts devstack.Options, stdout io.Writer) error {
 	}
 	fmt.Fprintf(stdout, "ready after %.1f s; state, logs and lightmem.env are in %s\n", time.Since(began).Seconds(), stack.StateDir)
 	return nil
+}
+
+// withoutPassword is for people; lightmem.env has the whole address.
+func withoutPassword(address string) string {
+	parsed, err := url.Parse(address)
+	if err != nil {
+		return "as LIGHTMEM_DATABASE_URL says"
+	}
+	return parsed.Redacted()
 }
 
 func status(opts devstack.Options, stdout io.Writer) error {

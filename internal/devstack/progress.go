@@ -61,7 +61,7 @@ func (r *reporter) step(part, format string, args ...any) *step {
 			case <-s.stop:
 				return
 			case <-tick.C:
-				r.printf(part, "%s: %s", s.name, s.describe())
+				r.printf(part, "  … %s", s.describe())
 			}
 		}
 	})
@@ -109,7 +109,7 @@ func (s *step) describe() string {
 	if s.state != "" {
 		words = append(words, s.state)
 	}
-	words = append(words, fmt.Sprintf("%.0f s so far", time.Since(s.began).Seconds()))
+	words = append(words, fmt.Sprintf("%.0f s", time.Since(s.began).Seconds()))
 	return strings.Join(words, ", ")
 }
 

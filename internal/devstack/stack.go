@@ -66,7 +66,7 @@ func Ensure(ctx context.Context, opts Options) (*Stack, error) {
 	}
 	parts := s.opts.Parts
 	if len(parts) == 0 {
-		parts = s.defaultParts()
+		parts = defaultParts()
 	}
 	stack := &Stack{StateDir: s.opts.StateDir}
 	steps := map[Part]func(context.Context) error{

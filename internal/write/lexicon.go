@@ -133,3 +133,6 @@ func familyOf(groups ...string) map[string]int {
 	}
 	return m
 }
+
+// hasDone is an assistant's report of something it did.
+var hasDone = regexp.MustCompile(`\bI(?:'ve| have|’ve)? (?:just |now |already |also )?(?:booked|reserved|scheduled|rescheduled|cancelled|canceled|ordered|sent|emailed|created|added|set up|set a|filed|submitted|updated|deleted|moved|renamed|deployed|merged|opened|closed|paid|transferred|registered|signed|saved|uploaded|drafted|prepared|assigned) (?:a|an|the|your|you|two|three|\d|it|an? )`)

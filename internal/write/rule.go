@@ -2,34 +2,323 @@ package write
 
 import (
 	"context"
+	"strings"
+	"time"
 
 	"github.com/lightmem/lightmem/internal/speech"
+	"github.com/lightmem/lightmem/internal/when"
 	"github.com/lightmem/lightmem/memory"
 )
 
 // RuleVersion names the rule in a draft.
 const RuleVersion = "rule.write.v1"
 
-// Rule writes without a model.
+// maxDrafts bounds what one turn may write; a message of 64 KiB can hold that
+// many sentences. What is over is refused, visibly.
+const maxDrafts = 200
+
+// Rule writes without a model: it cuts the turn into sentences, drops those that
+// are no statement about the user's world, and keeps the others in the speaker's
+// own words, made to stand alone: the speaker's name for "I", names for pronouns
+// where the same text leaves no doubt, and dates added to relative times.
+// Statements whose attribute a rule knows carry it, so that the host finds
+// conflicts. Every refusal is among the result's Refused, with its reason.
+//
+// Of the assistant's answer only what it says to have done is kept ("I booked
+// the table for Friday"), as the assistant's statement.
 type Rule struct{}
 
 // Draft implements activities.Writer.
 func (Rule) Draft(_ context.Context, a memory.Answered) (memory.Drafted, error) {
 	out := memory.Drafted{Answered: a, Version: RuleVersion}
-	draft := memory.Draft{Kind: memory.KindNote, Speaker: a.Speaker, Source: memory.SourceUser, EventAt: a.At, ValidFrom: a.At, Rule: RuleVersion}
+	name := ""
+	if n := a.UserName(); n != (memory.Turn{}).UserName() {
+		name = n
+	}
+	w := run{out: &out, at: a.At, loc: a.Location(), name: name, handed: a.Mode == memory.ModeRemember}
 	if a.Verbatim {
-		draft.Text, draft.Quote, draft.Verbatim = a.Text, a.Text, true
-		out.Drafts = []memory.Draft{draft}
+		out.Drafts = []memory.Draft{{
+			Text: a.Text, Kind: memory.KindNote, Speaker: name, Source: memory.SourceUser,
+			EventAt: a.At, ValidFrom: a.At, Rule: RuleVersion, Quote: a.Text, Verbatim: true,
+		}}
 		return out, nil
 	}
-	for _, s := range speech.Sentences(a.Text) {
-		if speech.IsQuestion(s.Text, speech.Language(a.Text)) {
-			out.Refused = append(out.Refused, memory.Outcome{Memory: s.Text, Event: memory.EventRefused, Reason: "question"})
+	w.text(a.Text)
+	w.assistant(a.Answer.Text)
+	return out, nil
+}
+
+// run is one turn's run of the rule.
+type run struct {
+	out     *memory.Drafted
+	at      time.Time
+	loc     *time.Location
+	name    string
+	handed  bool
+	earlier []person
+}
+
+func (w *run) refuse(text, reason string) {
+	w.out.Refused = append(w.out.Refused, memory.Outcome{Memory: text, Event: memory.EventRefused, Reason: reason})
+}
+
+// text drafts from what the user said.
+func (w *run) text(text string) {
+	lang := speech.Language(text)
+	fence, prompt := false, false
+	for i, s := range speech.Sentences(text) {
+		if strings.HasPrefix(s.Text, "```") {
+			fence = !fence
+			w.refuse(s.Text, reasonCode)
 			continue
 		}
-		d := draft
-		d.Text, d.Quote = a.UserName()+": "+s.Text, s.Text
-		out.Drafts = append(out.Drafts, d)
+		sentence := lang
+		if l := speech.Language(s.Text); lang == speech.Other || scripted(l) != scripted(lang) {
+			sentence = l
+		}
+		switch {
+		case fence:
+			w.refuse(s.Text, reasonCode)
+			continue
+		case prompt:
+			w.refuse(s.Text, reasonPrompt)
+			continue
+		case quotedLine(text, s.Start):
+			w.refuse(s.Text, reasonQuotation)
+			continue
+		}
+		st, reason := judge(s.Text, sentence, w.handed)
+		if reason != "" {
+			// What follows a prompt's beginning is the prompt (mem0#4573).
+			prompt = reason == reasonPrompt && (i == 0 || roleMark(s.Text))
+			w.refuse(s.Text, reason)
+			w.earlier = append(w.earlier, people(s.Text)...)
+			continue
+		}
+		if len(w.out.Drafts) >= maxDrafts {
+			w.refuse(s.Text, reasonTooMany)
+			continue
+		}
+		w.keep(st, s.Text)
+		w.earlier = append(w.earlier, people(st.text)...)
 	}
-	return out, nil
+}
+
+// scripted tells languages apart that are written in other characters.
+func scripted(l speech.Lang) int {
+	switch l {
+	case speech.Chinese, speech.Japanese:
+		return 1
+	case speech.Korean:
+		return 2
+	case speech.Russian:
+		return 3
+	case speech.Other:
+		return 4
+	}
+	return 0
+}
+
+func quotedLine(text string, start int) bool {
+	line := text[strings.LastIndexByte(text[:start], '\n')+1 : start]
+	return strings.HasPrefix(strings.TrimSpace(line), ">")
+}
+
+func roleMark(s string) bool {
+	return strings.Contains(s, "<|") || strings.Contains(s, "[INST]") || strings.HasPrefix(strings.ToLower(strings.TrimSpace(s)), "system")
+}
+
+// keep makes the draft of a statement.
+func (w *run) keep(s statement, quote string) {
+	text := resolved(s.text, w.earlier)
+	mentions := when.Find(text, w.at.In(w.loc), s.lang, when.Auto)
+	t := topicOf(text, s.lang, mentions)
+	tense := speech.TenseOf(text, s.lang)
+	d := memory.Draft{
+		Text:    compose(s, dated(text, mentions), w.name),
+		Speaker: w.name, Source: memory.SourceUser, Rule: RuleVersion, Quote: quote,
+		EventAt: w.at, ValidFrom: w.at,
+	}
+	if !s.first && startsWithPronoun(text) && w.name != "" {
+		d.Text = w.name + ": " + capital(dated(text, mentions)) // somebody's "she": whose is not known
+	}
+	// What is yet to come changes nothing now, except what is settled for things.
+	if tense == speech.Future && personal[t.attribute] {
+		t = topic{}
+	}
+	d.Subject, d.Attribute, d.Value, d.Negates = t.subject, t.attribute, t.value, t.negates
+	w.times(&d, text, mentions, t, tense)
+	d.Kind = kindOf(s.lang, text, t, tense, mentions)
+	w.out.Drafts = append(w.out.Drafts, d)
+}
+
+// personal attributes change when it happens, not when it is announced.
+var personal = map[string]bool{Residence: true, Employer: true, JobTitle: true, Relationship: true, Car: true, Age: true, Pet: true, Child: true, Diet: true}
+
+// times sets when it happened and when it was, or is, true.
+func (w *run) times(d *memory.Draft, text string, mentions []when.Mention, t topic, tense speech.Tense) {
+	var start, end *when.Mention
+	main := -1
+	for i := range mentions {
+		m := &mentions[i]
+		switch before := wordBefore(text, m.Start); {
+		case untilWords[before]:
+			end = m
+			continue
+		case sinceWords[before] && start == nil:
+			start = m
+		case (before == "from" || before == "von") && start == nil && i+1 < len(mentions) && toWords[wordBefore(text, mentions[i+1].Start)]:
+			start, end = m, &mentions[i+1]
+		}
+		if main < 0 || m.Grain == when.Day && mentions[main].Grain != when.Day {
+			main = i
+		}
+	}
+	if main >= 0 {
+		d.EventAt = mentions[main].At()
+	}
+	if start != nil {
+		d.EventAt, d.ValidFrom = start.At(), start.At()
+	} else if main >= 0 && !mentions[main].From.After(w.at) && tense != speech.Future && !valueIsDate(t) {
+		d.ValidFrom = d.EventAt
+	}
+	if mentions != nil && main >= 0 && sameDay(d.EventAt, w.at, w.loc) && !mentions[main].From.After(w.at) {
+		d.EventAt = w.at // "today": now is closer than noon
+		if start == nil {
+			d.ValidFrom = w.at
+		}
+	}
+	if end != nil && tense != speech.Future && !end.To.After(w.at) {
+		d.ValidTo = end.To
+		if d.ValidFrom.After(d.ValidTo) {
+			d.ValidFrom = d.ValidTo.AddDate(0, 0, -1)
+		}
+		if start == nil {
+			d.EventAt = d.ValidFrom
+		}
+	}
+	if t.past && d.ValidTo.IsZero() {
+		d.ValidTo = w.at
+	}
+	// "I lived in Rome in 2019": it is over, unless it says that it goes on.
+	if t.attribute == Residence && d.ValidTo.IsZero() && livedOnce(text) {
+		d.ValidTo = w.at
+		if main >= 0 && !mentions[main].To.After(w.at) {
+			d.ValidTo = mentions[main].To
+		}
+	}
+}
+
+func valueIsDate(t topic) bool {
+	return t.attribute == "deadline" || strings.Contains(t.attribute, "date") || t.attribute == Birthday
+}
+
+func sameDay(a, b time.Time, loc *time.Location) bool {
+	return a.In(loc).Format(time.DateOnly) == b.In(loc).Format(time.DateOnly)
+}
+
+func wordBefore(s string, at int) string {
+	head := strings.TrimRight(s[:at], " ")
+	w := strings.ToLower(head[strings.LastIndexByte(head, ' ')+1:])
+	if articles[w] {
+		head = strings.TrimRight(head[:len(head)-len(w)], " ")
+		w = strings.ToLower(head[strings.LastIndexByte(head, ' ')+1:])
+	}
+	return w
+}
+
+var (
+	untilWords = words("until till bis hasta jusqu'en jusqu'au fino até")
+	sinceWords = words("since seit desde depuis da dal dalla")
+	toWords    = words("to until till through bis")
+)
+
+// livedOnce reports a past residence: "lived", without "have".
+func livedOnce(s string) bool {
+	lower := " " + strings.ToLower(s) + " "
+	return strings.Contains(lower, " lived in ") && !strings.Contains(lower, " have lived ") && !strings.Contains(lower, "'ve lived ") && !strings.Contains(lower, "’ve lived ") && !strings.Contains(lower, " has lived ")
+}
+
+func startsWithPronoun(s string) bool {
+	switch strings.ToLower(strings.TrimSuffix(strings.TrimSuffix(firstField(s), "'s"), "’s")) {
+	case "she", "he", "they", "it", "her", "his", "their", "this", "that", "these", "those":
+		return true
+	}
+	return false
+}
+
+// kindOf classifies a statement.
+func kindOf(lang speech.Lang, text string, t topic, tense speech.Tense, mentions []when.Mention) memory.Kind {
+	switch {
+	case t.attribute == Likes || strings.HasPrefix(t.attribute, "favourite:") || t.attribute == Diet:
+		return memory.KindPreference
+	case t.attribute != "" && !valueIsDate(t):
+		return memory.KindFact
+	case t.attribute == Birthday:
+		return memory.KindFact
+	case t.attribute != "" || tense == speech.Future || isPlan(lang, text):
+		return memory.KindPlan
+	case tense == speech.Past || len(mentions) > 0:
+		return memory.KindEvent
+	case isPreference(lang, text):
+		return memory.KindPreference
+	}
+	return memory.KindFact
+}
+
+func isPlan(lang speech.Lang, text string) bool {
+	if lang == speech.Chinese {
+		return strings.Contains(text, "打算") || strings.Contains(text, "计划") || strings.Contains(text, "准备") || strings.Contains(text, "明天") || strings.Contains(text, "下周") || strings.Contains(text, "下个月")
+	}
+	for _, w := range speech.Words(text, 0) {
+		if planWords[w] {
+			return true
+		}
+	}
+	return false
+}
+
+func isPreference(lang speech.Lang, text string) bool {
+	if lang == speech.Chinese {
+		return strings.Contains(text, "喜欢") || strings.Contains(text, "讨厌") || strings.Contains(text, "爱")
+	}
+	for _, w := range speech.Words(text, 0) {
+		if likeWords[w] {
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	planWords = words("want wants wish hope hopes intend planning plan dream dreams möchte will plane quiero planeo veux voudrais voglio vorrei quero pretendo")
+	likeWords = words("like likes love loves prefer prefers hate hates enjoy enjoys favourite favorite dislike dislikes mag liebe hasse bevorzuge lieber gerne gern gusta gustan encanta prefiero odio aime adore préfère déteste piace piacciono preferisco gosto adoro prefiro")
+)
+
+// assistant drafts from the assistant's answer: what it reports to have done.
+func (w *run) assistant(text string) {
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+	lang := speech.Language(text)
+	refused := ""
+	for _, s := range speech.Sentences(text) {
+		m := hasDone.FindStringIndex(s.Text)
+		if m == nil || lang != speech.English || speech.IsQuestion(s.Text, lang) || len(s.Text) > maxSentenceBytes || len(w.out.Drafts) >= maxDrafts {
+			if refused == "" {
+				refused = s.Text
+			}
+			continue
+		}
+		body := s.Text[m[0]:]
+		mentions := when.Find(body, w.at.In(w.loc), lang, when.Auto)
+		d := memory.Draft{
+			Text: "Assistant: " + capital(dated(body, mentions)), Kind: memory.KindEvent, Speaker: "Assistant", Source: memory.SourceAssistant,
+			EventAt: w.at, ValidFrom: w.at, Rule: RuleVersion, Quote: s.Text,
+		}
+		w.out.Drafts = append(w.out.Drafts, d)
+	}
+	if refused != "" { // one line for the whole answer: it may be long
+		w.refuse(refused, reasonAssistant)
+	}
 }

@@ -1,0 +1,472 @@
+package write
+
+import (
+	"regexp"
+	"strings"
+	"unicode"
+	"unicode/utf8"
+
+	"github.com/lightmem/lightmem/internal/speech"
+	"github.com/lightmem/lightmem/internal/when"
+)
+
+// topic is what a statement is about, as far as a rule knows: it keys conflicts.
+type topic struct {
+	subject, attribute, value string
+	// negates ends an earlier statement; past says that it is over ("used to").
+	negates, past bool
+}
+
+// Self is the subject of statements that users make about themselves.
+const Self = "user"
+
+// predicate is a pattern for what follows the subject. Group 1 is the value;
+// group 2, where there is one, completes the attribute's name.
+type predicate struct {
+	re        *regexp.Regexp
+	attribute string
+	negates   bool
+	past      bool
+	place     bool // the value is a name: its run of capitals is taken
+}
+
+func predicates(list ...predicate) []predicate { return list }
+
+func says(attribute, pattern string) predicate {
+	return predicate{attribute: attribute, re: regexp.MustCompile(`(?i)^` + pattern)}
+}
+
+func proper(x predicate) predicate { x.place = true; return x }
+func ended(x predicate) predicate  { x.negates = true; return x }
+func bygone(x predicate) predicate { x.past = true; return x }
+
+const (
+	jobs = `engineer|teacher|nurse|doctor|physician|surgeon|dentist|manager|developer|programmer|designer|student|lawyer|attorney|chef|cook|baker|pilot|architect|accountant|consultant|analyst|scientist|researcher|professor|lecturer|writer|author|journalist|editor|photographer|artist|musician|actor|actress|director|producer|electrician|plumber|carpenter|mechanic|driver|firefighter|police officer|paramedic|therapist|psychologist|counselor|counsellor|social worker|librarian|translator|salesperson|sales rep|representative|marketer|recruiter|founder|co-founder|ceo|cto|cfo|coo|vp|president|intern|trainer|coach|barista|waiter|waitress|pharmacist|veterinarian|vet|biologist|chemist|physicist|mathematician|economist|administrator|sysadmin|technician|farmer|gardener|tailor|hairdresser|realtor|banker|broker|clerk|secretary|assistant|freelancer|contractor|team lead|tech lead|lead|principal|officer|specialist|supervisor|owner`
+	pet  = `dog|cat|puppy|kitten|rabbit|parrot|hamster|bird|horse|turtle|tortoise|goldfish|guinea pig|snake|lizard|ferret|bulldog|labrador|retriever|poodle|beagle|terrier`
+)
+
+// english predicates, the more particular first. Contractions are spelled out
+// and adverbs left out before they are tried.
+var english = predicates(
+	bygone(proper(says(Residence, `used to (?:live|reside|be based) in (.+)`))),
+	bygone(says(Employer, `used to work (?:at|for) (.+)`)),
+	ended(says(Likes, `used to (?:like|love|enjoy|adore) (.+)`)),
+	bygone(says("habit", `used to (.+)`)),
+	proper(says(Residence, `(?:am |is |are |have been |has been )?(?:live|lives|living|reside|resides|residing|lived) (?:in|at) (.+)`)),
+	proper(says(Residence, `(?:have |has )?(?:moved|relocated) (?:back |over |out |here )?(?:from .{2,40}? )?to (.+)`)),
+	proper(says(Residence, `(?:am|is|are) (?:based|located|settled) in (.+)`)),
+	proper(says(Residence, `(?:have |has )?settled (?:down )?in (.+)`)),
+	ended(proper(says(Residence, `(?:have |has )?moved (?:away from|out of) (.+)`))),
+	says("tenure:2", `(?:have|has) (?:been|worked) (?:working )?(?:at|for|with) (?P<two>[\p{Lu}][\p{L}\d&.'-]*(?: [\p{Lu}][\p{L}\d&.'-]*)*) for (?P<one>(?:\d+|[a-z]+) (?:years?|months?|weeks?))`),
+	says("tenure:2", `(?:have|has) (?P<one>(?:\d+|[a-z]+) (?:years?|months?)) (?:at|with|of experience at) (?P<two>[\p{Lu}][\p{L}\d&.'-]*)`),
+	proper(says(Employer, `(?:am |is |are |have |has )?(?:been )?(?:work|works|working|worked|employed|interning) (?:full-time |part-time |remotely )?(?:at|for) (.+)`)),
+	proper(says(Employer, `(?:have |has )?(?:started|begun|began|got|landed|accepted|took) (?:a |an |my |the )?(?:new )?(?:job|position|role|working|work)(?: as an? [\p{L} -]+?)? (?:at|with|for) (.+)`)),
+	proper(says(Employer, `(?:have |has )?joined (\p{Lu}.+)`)),
+	proper(says(Employer, `(?:am|is) an? (?:[\p{L}-]+ ){0,3}?(?:`+jobs+`) (?:at|for) (.+)`)),
+	ended(proper(says(Employer, `(?:have |has )?(?:quit|left|resigned from|lost) (?:my|his|her|their) (?:job|position|role) (?:at|with) (.+)`))),
+	ended(proper(says(Employer, `(?:was |were |got )(?:laid off|fired|let go) (?:from|by) (.+)`))),
+	ended(proper(says(Employer, `(?:have |has )?resigned from (.+)`))),
+	says(Relationship, `(?:am|is|are|got|became) (single|married|engaged|divorced|widowed|separated|in a relationship)\b`),
+	says(Diet, `(?:am|is|are|became|went|turned) (?:a |an )?(vegetarian|vegan|pescatarian|pescetarian|flexitarian|keto|gluten-free|lactose intolerant|omnivore)\b`),
+	says(Allergy, `(?:am|is|are) (?:severely |very |highly |deathly )?allergic to (.+)`),
+	says(Allergy, `(?:have|has) an? ([\p{L} ]+?) allergy`),
+	says(JobTitle, `(?:am|is|are|became|work as|works as|working as|started as|got promoted to|was promoted to|been promoted to|got a job as|am working as|is working as) (?:an? |the )?((?:[\p{L}-]+ ){0,3}?(?:`+jobs+`))\b`),
+	says(Age, `(?:am|is|turned|are) (\d{1,3}|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|(?:twenty|thirty|forty|fifty|sixty|seventy)-[a-z]+)(?: years old| now| today|$|[.,!])`),
+	says(Birthday, `(?:was|were) born on (.+)`),
+	proper(says(Origin, `(?:was|were) born (?:and raised )?in (\p{L}.+)`)),
+	proper(says(Origin, `(?:am|is|are|come|comes) (?:originally )?from (\p{Lu}.+)`)),
+	says(Name, `(?:am|is) called (\p{L}.+)`),
+	says(Name, `go(?:es)? by (\p{Lu}.+)`),
+	says("count:2", `(?:have|has|own|owns) (?P<one>\d+|two|three|four|five|six|seven|eight|nine|ten) (?P<two>[\p{L}]+s|children|people)\b`),
+	says(Pet, `(?:have|has|got|adopted|bought|own|owns)(?: got)? (?:a |an )((?:[\p{L}]+ ){0,2}?(?:`+pet+`)(?: (?:named|called) \p{L}+)?)`),
+	says(Child, `(?:have|has) an? ((?:[\p{L}-]+ ){0,2}?(?:son|daughter|child|baby|kid)(?: (?:named|called) \p{L}+)?)`),
+	says(Car, `(?:drive|drives) (?:a |an |my )?(?:new )?(.+)`),
+	says(Language, `(?:speak|speaks) (?:fluent |some |a little )?(\p{L}+)`),
+	says(Hobby, `play(?:s)? (?:the )?(\p{L}+)`),
+	ended(says(Likes, `(?:really )?(?:hate|hates|dislike|dislikes|can not stand|detest|detests|despise|despises) (.+)`)),
+	says(Likes, `(?:like|likes|love|loves|enjoy|enjoys|adore|adores|prefer|prefers|(?:am|is) (?:into|fond of|a (?:big |huge )?fan of)) (.+)`),
+	says("decision:2", `(?:have |has )?(?:decided|chose|chosen|picked|selected|settled|went|agreed|opted)(?: to use| to go with| on using| on| for| with| to adopt)? (?P<one>[\p{L}\d][\p{L}\d.+#' -]*?) (?:for|as) (?:our |my |the |a )?(?P<two>[\p{L}][\p{L} -]+)`),
+	says("decision:2", `(?:have |has )?(?:switched|migrated|changed|moved)(?: over)?(?: from [\p{L}\d.+# -]+?)? to (?P<one>[\p{L}\d][\p{L}\d.+#' -]*?) (?:for|as) (?:our |my |the |a )?(?P<two>[\p{L}][\p{L} -]+)`),
+	says("decision", `(?:have |has )?(?:decided|agreed|opted|chose|chosen|picked|settled|selected|going|switched|migrated)(?: over)?(?: from [\p{L}\d.+#-]+)? ?(?:to use|to go with|to adopt|on using|on|for|with|to)? (.+)`),
+	says("decision", `(?:are|is|am) (?:now )?(?:using|going with) (.+)`),
+)
+
+// things are predicates of named things: "the deadline of Atlas is 3 March".
+var (
+	ofThing  = regexp.MustCompile(`^(?i:the|our|my) (?i:new |current |final )?([\p{L} -]{2,30}?) (?i:of|for|from) (?i:the |project |our |my )?([\p{L}\d][\p{L}\d'&._-]*(?: [\p{Lu}\d][\p{L}\d'&._-]*){0,3}) ` + changes + `(.+)`)
+	hisThing = regexp.MustCompile(`^(?i:project |the )?(\p{L}[\p{L}\d&._-]*(?: \p{Lu}[\p{L}\d&._-]*){0,2})(?:'s|s') (?i:new |current |final )?([\p{L} -]{2,30}?) ` + changes + `(.+)`)
+	namedOf  = regexp.MustCompile(`^(?i:the|our) (?i:new |current |final |project )?([\p{L}\d][\p{L}\d'&._-]*) (?i:(` + nouns + `)) ` + changes + `(.+)`)
+	myThing  = regexp.MustCompile(`^(?i:my|our) (?i:new |current |all-time )?([\p{L}-]+(?: (?:phone|mobile|cell|e-mail|email|bank|home|work|street|postal)?(?: ?[\p{L}-]+)){0,2}?) (?i:is|are|was changed to|has changed to|changed to|will be|is now|are now|has been) (?i:called |named |now |set to )?(.+)`)
+	isDue    = regexp.MustCompile(`^(?i:project |the )?(\p{Lu}[\p{L}\d&._-]*(?: \p{Lu}[\p{L}\d&._-]*){0,2}) (?i:is|will be) (?i:now )?(?i:due)(?i: on| by)? (.+)`)
+	isFavour = regexp.MustCompile(`^(.{2,40}?) (?i:is|are) my (?i:all-time |absolute )?(?i:favou?rite) ([\p{L} ]+)`)
+)
+
+const (
+	changes = `(?i:is now|are now|is set to|is set for|is|are|will be|was moved to|was changed to|was set to|was extended to|was postponed to|was pushed to|was increased to|was reduced to|has been moved to|has been changed to|has been extended to|has been postponed to|has been pushed to|has been increased to|has been reduced to|has moved to|has changed to|moved to|changed to|got moved to|got pushed to|slipped to|went up to|went down to|rose to|fell to) (?i:due |on |by |due on |scheduled for )?`
+	nouns   = `deadline|due date|budget|owner|status|version|price|launch date|launch|release date|release|name|password|port|manager|lead|cost|priority|location|venue|start date|end date|meeting|address|phone number|contact|headquarters|stack|database|language|framework|hostname|url`
+)
+
+// topicOf returns what an English statement is about; the zero topic when no
+// rule knows.
+func topicOf(text string, lang speech.Lang, mentions []when.Mention) topic {
+	if strings.ContainsAny(text, "\"“”„«»\n") {
+		return topic{} // whose words are they?
+	}
+	if lang != speech.English {
+		return foreignTopic(text, lang)
+	}
+	s := text
+	// "Last month, I moved": the time in front is not the subject.
+	if len(mentions) > 0 && strings.TrimSpace(trimLead(s[:mentions[0].Start])) == "" && mentions[0].End < len(s) {
+		s = strings.TrimLeft(s[mentions[0].End:], " ,")
+	}
+	s = spellOut(s)
+	if t, ok := thingTopic(s); ok {
+		return t.clean()
+	}
+	subject, rest, ok := subjectOf(s)
+	if !ok {
+		return topic{}
+	}
+	rest, negated, over := undeny(rest)
+	for _, x := range english {
+		m := x.re.FindStringSubmatch(rest)
+		if m == nil {
+			continue
+		}
+		t := topic{subject: subject, attribute: x.attribute, value: m[1], negates: x.negates, past: x.past}
+		if i := x.re.SubexpIndex("one"); i >= 0 {
+			t.value = m[i]
+			t.attribute = strings.Replace(t.attribute, "2", strings.ToLower(m[x.re.SubexpIndex("two")]), 1)
+		}
+		if x.place {
+			t.value = properName(t.value)
+		}
+		if negated || over { // "I don't hate it any more"
+			t.negates = !t.negates
+		}
+		if t.attribute == "decision" {
+			t.attribute = "decision:" + category[strings.ToLower(firstField(cutValue(t.value)))]
+			if t.attribute == "decision:" {
+				return topic{}
+			}
+			t.value = firstField(cutValue(t.value))
+		}
+		if t.attribute == "habit" {
+			return topic{subject: "", past: true}
+		}
+		if t.attribute == Residence && (strings.HasPrefix(strings.ToLower(s), "we moved") || strings.HasPrefix(strings.ToLower(s), "we have moved")) && category[strings.ToLower(t.value)] != "" {
+			t.attribute = "decision:" + category[strings.ToLower(t.value)]
+		}
+		if t = t.clean(); t.attribute != "" {
+			return t
+		}
+	}
+	if over {
+		return topic{negates: true}
+	}
+	return topic{}
+}
+
+var leadWords = regexp.MustCompile(`(?i)^(?:in|on|at|since|the|back|by|around|as of|from|until)\b ?`)
+
+func trimLead(s string) string {
+	for {
+		m := leadWords.FindStringIndex(s)
+		if m == nil || m[1] == 0 {
+			return s
+		}
+		s = s[m[1]:]
+	}
+}
+
+// thingTopic reads "the X of Y is Z" and its like.
+func thingTopic(s string) (topic, bool) {
+	lower := strings.ToLower(s)
+	if m := nameIs.FindStringSubmatch(s); m != nil {
+		return topic{subject: Self, attribute: Name, value: properName(m[1])}, true
+	}
+	if m := iAmName.FindStringSubmatch(s); m != nil && !nationality(m[1]) && !commonStarts[strings.ToLower(m[1])] {
+		return topic{subject: Self, attribute: Name, value: m[1]}, true
+	}
+	if m := isFavour.FindStringSubmatch(s); m != nil {
+		return topic{subject: Self, attribute: "favourite:" + strings.ToLower(cutValue(m[2])), value: m[1]}, true
+	}
+	if m := favourite.FindStringSubmatch(s); m != nil {
+		subject := Self
+		if m[1] != "" {
+			subject = canonical(m[1])
+		}
+		return topic{subject: subject, attribute: "favourite:" + strings.ToLower(m[2]), value: m[3]}, true
+	}
+	if m := isDue.FindStringSubmatch(s); m != nil {
+		return topic{subject: canonical(m[1]), attribute: "deadline", value: m[2]}, true
+	}
+	if strings.HasPrefix(lower, "my ") || strings.HasPrefix(lower, "our ") {
+		if m := kinThing.FindStringSubmatch(s); m != nil {
+			subject := canonical(m[1])
+			if m[2] != "" {
+				subject = canonical(m[2])
+			}
+			return topic{subject: subject, attribute: attributeName(m[3]), value: m[4]}, true
+		}
+	}
+	if m := ofThing.FindStringSubmatch(s); m != nil && !strings.Contains(m[1], " of ") {
+		return topic{subject: canonical(m[2]), attribute: attributeName(m[1]), value: m[3]}, true
+	}
+	if m := hisThing.FindStringSubmatch(s); m != nil && !strings.EqualFold(m[1], "it") && !strings.EqualFold(m[1], "that") && !strings.EqualFold(m[1], "let") {
+		return topic{subject: canonical(m[1]), attribute: attributeName(m[2]), value: m[3]}, true
+	}
+	if m := namedOf.FindStringSubmatch(s); m != nil {
+		return topic{subject: canonical(m[1]), attribute: attributeName(m[2]), value: m[3]}, true
+	}
+	if m := myThing.FindStringSubmatch(s); m != nil && !kin[strings.ToLower(m[1])] {
+		return topic{subject: Self, attribute: attributeName(m[1]), value: m[2]}, true
+	}
+	return topic{}, false
+}
+
+var (
+	nameIs    = regexp.MustCompile(`^(?i:(?:my (?:first |full |real )?name is|(?:you can |please |everyone )?calls? me|people call me)) (\p{L}[\p{L}' -]*)`)
+	iAmName   = regexp.MustCompile(`^I am (\p{Lu}\p{Ll}+(?: \p{Lu}\p{Ll}+)?)[.!]?$`)
+	favourite = regexp.MustCompile(`^(?:(?i:my)|(\p{Lu}[\p{L}-]+)'s) (?i:new |all-time |absolute |current )?(?i:favou?rite) ([\p{L} ]+?) (?i:is|are|was|has always been) (?i:now |still )?(.+)`)
+	kinThing  = regexp.MustCompile(`^(?i:my|our) (\p{L}+)(?: (\p{Lu}[\p{L}-]+))?'s (?i:new )?([\p{L} -]{2,30}?) (?i:is|are|is now|changed to|is called|is named) (.+)`)
+	kin       = words("sister brother mother father mom mum dad wife husband son daughter girlfriend boyfriend partner friend boss colleague neighbor neighbour roommate cousin aunt uncle parents kids children family team company dog cat")
+	// category is the kind of thing that a decision for a tool is about.
+	category = table(map[string]string{
+		"postgres postgresql mysql mariadb mongodb sqlite cassandra dynamodb cockroachdb oracle redis": "database",
+		"react vue svelte angular solid ember":                                                         "frontend framework",
+		"aws gcp azure hetzner digitalocean":                                                           "cloud",
+		"go golang rust python java kotlin typescript":                                                 "language",
+		"kubernetes nomad ecs":                                                                         "orchestrator", "jira linear asana trello notion": "tracker", "slack teams discord zoom": "chat tool",
+		"kafka rabbitmq nats pulsar": "message broker", "terraform pulumi": "infrastructure tool", "github gitlab bitbucket": "code host",
+	})
+)
+
+func table(groups map[string]string) map[string]string {
+	m := make(map[string]string)
+	for list, v := range groups {
+		for _, w := range strings.Fields(list) {
+			m[w] = v
+		}
+	}
+	return m
+}
+
+func nationality(s string) bool {
+	s = strings.ToLower(s)
+	for _, suffix := range []string{"ish", "ese", "ican", "sian", "nian", "lian", "gian", "dian", "tian", "rian", "man", "holic", "lim", "dhist", "ench", "tch", "iss"} {
+		if strings.HasSuffix(s, suffix) && len(s) > 5 {
+			return true
+		}
+	}
+	return false
+}
+
+// spellOut spells contractions out.
+func spellOut(s string) string {
+	if !strings.ContainsAny(s, "'’") {
+		return s
+	}
+	return contractions.Replace(strings.ReplaceAll(s, "’", "'"))
+}
+
+var contractions = strings.NewReplacer("can't", "can not", "won't", "will not", "n't", " not", "I'm", "I am", "i'm", "i am", "'re ", " are ", "'ve ", " have ", "'ll ", " will ",
+	"e's been", "e has been", "He's", "He is", "he's", "he is", "She's", "She is", "she's", "she is", "It's", "It is", "name's", "name is")
+
+// subjectOf splits a sentence into its subject, canonical, and the rest without
+// adverbs.
+func subjectOf(s string) (subject, rest string, ok bool) {
+	m := subjectPattern.FindStringSubmatch(s)
+	if m == nil {
+		return "", "", false
+	}
+	rest = strings.TrimLeft(s[len(m[0]):], " ,")
+	switch {
+	case m[1] != "":
+		subject = Self
+	case m[3] != "": // my sister Anna
+		subject = canonical(m[3])
+	case m[4] != "": // my sister
+		subject = canonical(m[4])
+	default:
+		if commonStarts[strings.ToLower(firstField(m[5]))] {
+			return "", "", false
+		}
+		subject = canonical(m[5])
+	}
+	return subject, dropAdverbs(rest), true
+}
+
+var subjectPattern = regexp.MustCompile(`^(?:((?i:i|we))\b|(?i:my|our) (?i:(?:best|older|younger|little|big|elder|twin|ex) )?(\p{L}+)(?:,? (\p{Lu}[\p{L}-]+)),?|(?i:my|our) (?i:(?:best|older|younger|little|big|elder|twin|ex) )?(\p{Ll}+)|(\p{Lu}[\p{L}-]+(?: \p{Lu}[\p{L}-]+){0,2}))`)
+
+var adverb = regexp.MustCompile(`(?i)^(?:(am|is|are|have|has|was|do|does|did|will)(?: (?:just|recently|currently|now|still|also|already|really|actually|finally|officially|permanently|temporarily|happily|mostly|always|only|both|all|even|probably))+ |(?:just|recently|currently|now|still|also|already|really|actually|finally|officially|permanently|temporarily|happily|mostly|always|only|both|all|even|probably) )`)
+
+func dropAdverbs(s string) string {
+	for range 4 {
+		m := adverb.FindStringSubmatchIndex(s)
+		if m == nil {
+			break
+		}
+		if m[2] >= 0 {
+			s = s[m[2]:m[3]] + " " + s[m[1]:]
+		} else {
+			s = s[m[1]:]
+		}
+	}
+	return s
+}
+
+// undeny cuts the denial out of a predicate: "do not like sushi" → "like
+// sushi". ended says that it held once: "no longer", "not … any more".
+func undeny(s string) (rest string, negated, ended bool) {
+	if m := anyMore.FindStringIndex(s); m != nil {
+		s, ended = strings.TrimSpace(s[:m[0]]+s[m[1]:]), true
+	}
+	if m := notVerb.FindStringSubmatchIndex(s); m != nil {
+		negated = true
+		s = s[m[1]:]
+		if m[2] >= 0 { // am, is, are stay: "am not married"
+			s = "am " + s
+		}
+	}
+	if m := noLonger.FindStringSubmatchIndex(s); m != nil {
+		ended = true
+		head := ""
+		if m[2] >= 0 {
+			head = "am "
+		}
+		s = head + s[m[1]:]
+	}
+	if m := stopped.FindStringIndex(s); m != nil {
+		ended, s = true, s[m[1]:]
+	}
+	return dropAdverbs(s), negated, ended
+}
+
+var (
+	anyMore  = regexp.MustCompile(`(?i) (?:any ?more|any longer)\b`)
+	notVerb  = regexp.MustCompile(`(?i)^(?:(am|is|are)|do|does|did|have|has|can|will|would) (?:not|never) (?:really |actually )?`)
+	noLonger = regexp.MustCompile(`(?i)^(?:(am|is|are) )?(?:do |does |have |has )?no longer (?:a |an )?`)
+	stopped  = regexp.MustCompile(`(?i)^(?:have |has )?(?:stopped|quit|given up|gave up) `)
+)
+
+// properName is the run of capitalised words in a value, the value up to the
+// first stop when it has none.
+func properName(v string) string {
+	v = cutValue(v)
+	fields := strings.Fields(v)
+	start, end := -1, -1
+	for i, f := range fields {
+		r, _ := utf8.DecodeRuneInString(f)
+		if unicode.IsUpper(r) || start >= 0 && unicode.IsDigit(r) {
+			if start < 0 {
+				start = i
+			}
+			end = i + 1
+			continue
+		}
+		if start >= 0 && !inName[f] {
+			break
+		}
+	}
+	if start >= 0 {
+		return strings.Join(fields[start:end], " ")
+	}
+	if len(fields) > 2 || len(fields) > 0 && (articles[fields[0]] || fields[0] == "this" || fields[0] == "that") {
+		return ""
+	}
+	return v
+}
+
+var inName = words("of the de la del der den am an upon sur di da do dos das von van and & le el al")
+
+// valueEnd ends a value.
+var valueEnd = regexp.MustCompile(`(?i)[.,;:!?(\[]+(?:\s|$)|[;!?(\[]| (?:and|but|because|since|until|till|when|where|which|who|while|so|ago|last|next|yesterday|today|tomorrow|right now|now|these days|at the moment|currently|as of|after|before|though|although|instead|again|with my|with our|with a|for (?:a|the|two|three|four|five|six|seven|eight|nine|ten|\d+|many|several|almost|over|about)|in (?:\d{4}|January|February|March|April|May|June|July|August|September|October|November|December)|this (?:week|month|year|morning|summer|spring|winter|fall|autumn)|a (?:few|couple|week|month|year)|\d+ (?:weeks?|months?|years?|days?)|(?:two|three|four|five|six) (?:weeks?|months?|years?|days?)|on (?:Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday))\b`)
+
+func cutValue(v string) string {
+	if m := valueEnd.FindStringIndex(v); m != nil && m[0] > 0 {
+		v = v[:m[0]]
+	}
+	return strings.Trim(v, " .,;:!?\"'。，")
+}
+
+// cutDateValue is cutValue for values that may be dates.
+func cutDateValue(v string) string {
+	if m := dateValueEnd.FindStringIndex(v); m != nil && m[0] > 0 {
+		v = v[:m[0]]
+	}
+	return strings.Trim(v, " .,;:!?\"'。，")
+}
+
+var dateValueEnd = regexp.MustCompile(`(?i)[;!?(\[。，]|[.,](?:\s|$)| (?:and|but|because|since|when|where|which|who|while|so|instead|again|after|though)\b`)
+
+// maxTopicBytes bounds each part of a topic; what is longer is no value.
+const maxTopicBytes = 120
+
+// clean normalises a topic; it is empty when a part is missing or too long.
+func (t topic) clean() topic {
+	switch {
+	case t.attribute == "deadline" || strings.Contains(t.attribute, "date") || t.attribute == Birthday || t.attribute == Email || t.attribute == Phone || t.attribute == Address ||
+		t.attribute == "version" || t.attribute == "url" || t.attribute == "hostname" || t.attribute == "meeting" || t.attribute == "launch" || t.attribute == "release" || t.attribute == "price" || t.attribute == "budget":
+		t.value = cutDateValue(t.value)
+	case t.attribute == Likes:
+		t.value = likedThing(cutValue(t.value))
+	default:
+		t.value = cutValue(t.value)
+	}
+	fields := strings.Fields(t.value)
+	for len(fields) > 1 && articles[strings.ToLower(fields[0])] {
+		fields = fields[1:]
+	}
+	t.value = strings.Join(fields, " ")
+	if t.attribute == JobTitle || t.attribute == Likes || strings.HasPrefix(t.attribute, "count:") {
+		t.value = strings.ToLower(t.value)
+	}
+	t.attribute = strings.Join(strings.Fields(strings.ToLower(t.attribute)), " ")
+	if t.value == "" || t.attribute == "" || t.subject == "" || len(t.value) > maxTopicBytes || len(t.attribute) > maxTopicBytes || len(t.subject) > maxTopicBytes {
+		return topic{}
+	}
+	return t
+}
+
+// likedThing shortens what is liked to the thing: "to play tennis a lot".
+func likedThing(v string) string {
+	v = likedEnd.ReplaceAllString(v, "")
+	if pronounsOnly[strings.ToLower(v)] {
+		return ""
+	}
+	return strings.TrimSpace(v)
+}
+
+var (
+	likedEnd     = regexp.MustCompile(`(?i) (?:a lot|very much|so much|too much|the most|more than anything|most of all|to .*|over .*|than .*|at all|though|too|as well)$`)
+	pronounsOnly = words("it that this them you him her these those")
+)
+
+// canonical is the name of a subject: lower case, without article or "project".
+func canonical(s string) string {
+	s = strings.ToLower(strings.Trim(strings.Join(strings.Fields(s), " "), " ,.'"))
+	for _, front := range []string{"the ", "project ", "our ", "my "} {
+		s = strings.TrimPrefix(s, front)
+	}
+	return strings.TrimSuffix(strings.TrimSuffix(s, "'s"), " project")
+}
+
+// attributeName gives synonyms one name.
+func attributeName(s string) string {
+	s = strings.ToLower(strings.Join(strings.Fields(s), " "))
+	for _, front := range []string{"new ", "current ", "final ", "first ", "full "} {
+		s = strings.TrimPrefix(s, front)
+	}
+	if n, ok := synonyms[s]; ok {
+		return n
+	}
+	return s
+}
+
+var synonyms = map[string]string{
+	"email": Email, "e-mail address": Email, "email address": Email, "mail": Email, "phone number": Phone, "number": Phone, "mobile": Phone, "mobile number": Phone, "cell": Phone, "cell number": Phone, "telephone": Phone, "telephone number": Phone, "cell phone": Phone, "cell phone number": Phone,
+	"due date": "deadline", "end date": "deadline", "project deadline": "deadline", "home address": Address, "job": JobTitle, "title": JobTitle, "position": JobTitle, "role": JobTitle, "profession": JobTitle, "occupation": JobTitle, "employer": Employer, "hometown": Origin, "home town": Origin,
+	"birth date": Birthday, "date of birth": Birthday, "launch": "launch date", "release": "release date", "project lead": "lead", "cost": "price",
+}

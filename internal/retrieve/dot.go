@@ -1,8 +1,8 @@
 package retrieve
 
-// dot returns the inner product of two vectors of one length. Four sums run
+// dotPlain is dot without help from the processor. Four sums run
 // side by side, so that additions need not wait for each other.
-func dot(a, b []float32) float32 {
+func dotPlain(a, b []float32) float32 {
 	b = b[:len(a)]
 	var s0, s1, s2, s3 float32
 	for len(a) >= 8 {

@@ -36,8 +36,6 @@ type index struct {
 	speakers      map[string]*speaker
 	// terms counts the terms of all slots, for the size.
 	terms int64
-	// pool keeps the ranking's working space.
-	pool sync.Pool
 }
 
 // slot is what constraints and changes need of an item.

@@ -321,21 +321,14 @@ const maxWorkspace = 32
 const originInput = "input"
 
 // rank returns the best items for the queries, at most budget, best first and
-// none of those excluded, and how many items met any query's constraints.
-func (x *index) rank(queries []memory.Query, budget int, excluded map[memory.ID]bool) (hits []hit, searched int) {
+// none of those excluded, and how many others met any query's constraints.
+func (x *index) rank(queries []memory.Query, budget int, excluded map[memory.ID]bool, w *workspace) (hits []hit, searched int) {
 	x.mu.RLock()
 	defer x.mu.RUnlock()
+	defer w.reclaim()
 	if len(queries) == 0 || budget <= 0 {
 		return nil, 0
 	}
-	w, _ := x.pool.Get().(*workspace)
-	if w == nil {
-		w = &workspace{}
-	}
-	defer func() {
-		w.reclaim()
-		x.pool.Put(w)
-	}()
 	all := make([]scored, len(queries))
 	for i, q := range queries {
 		all[i] = x.score(q, w)

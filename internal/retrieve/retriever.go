@@ -3,6 +3,7 @@ package retrieve
 import (
 	"cmp"
 	"context"
+	"sync"
 
 	"github.com/lightmem/lightmem/internal/tenant"
 	"github.com/lightmem/lightmem/memory"
@@ -35,6 +36,9 @@ type Retriever struct {
 	source Source
 	graph  Graph
 	cache  *cache
+	// work keeps the ranking's working space: what it needs for one user
+	// serves the next.
+	work sync.Pool
 }
 
 // New returns a Retriever over a source.
@@ -108,10 +112,15 @@ func (r *Retriever) search(ctx context.Context, scope memory.Scope, x *index, p 
 	for i, at := range places {
 		queries[i] = p.Plan.Queries[at]
 	}
+	w, _ := r.work.Get().(*workspace)
+	if w == nil {
+		w = &workspace{}
+	}
+	defer r.work.Put(w)
 	excluded := map[memory.ID]bool{}
 	for range maxRounds {
 		var hits []hit
-		hits, searched = x.rank(queries, budget, excluded)
+		hits, searched = x.rank(queries, budget, excluded, w)
 		if len(hits) == 0 {
 			return []memory.Candidate{}, searched, nil
 		}

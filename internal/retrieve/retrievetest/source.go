@@ -4,7 +4,6 @@ package retrievetest
 
 import (
 	"context"
-	"slices"
 	"sync"
 	"time"
 
@@ -110,6 +109,9 @@ func (s *Source) Changes(ctx context.Context, _ string, since int64) (retrieve.D
 	defer s.mu.Unlock()
 	u := s.user(scope)
 	d := retrieve.Delta{Revision: u.revision, Reset: since == 0 || since < u.reset || since > u.revision}
+	if !d.Reset && since == u.revision {
+		return d, nil
+	}
 	for _, it := range u.items {
 		if d.Reset || it.revision > since {
 			d.Items = append(d.Items, it.Item)
@@ -151,8 +153,8 @@ func (s *Source) Fetch(ctx context.Context, ids []memory.ID) ([]memory.Memory, e
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var out []memory.Memory
-	for id, it := range s.user(scope).items {
-		if slices.Contains(ids, id) {
+	for _, id := range ids {
+		if it, ok := s.user(scope).items[id]; ok {
 			out = append(out, it.Memory)
 		}
 	}

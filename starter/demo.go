@@ -55,7 +55,7 @@ func (c *demoCommand) Run(ctx context.Context, s *session) error {
 	for _, line := range []string{
 		`lightmem ask ` + user + ` --wait "When is my brother's wedding, and what do I have to do there?"`,
 		`lightmem memories list ` + user + ` --all`,
-		`lightmem recall ` + user + ` --as-of 2026-04-01T00:00:00Z "Where do I live?"`,
+		`lightmem recall ` + user + ` "Where did I live before Gothenburg?"`,
 		`lightmem trace ` + user + ` ` + string(sum.Told[0].TurnID),
 		`lightmem history ` + user,
 	} {

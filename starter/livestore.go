@@ -25,7 +25,7 @@ type liveStore struct {
 func openStore(ctx context.Context, c *config.Config) (store, error) {
 	s, err := postgres.Open(ctx, postgres.Options{URL: c.Database.URL.Reveal(), MaxConns: min(4, c.Database.Connections), Name: "lightmem-cli"})
 	if err != nil {
-		return nil, err
+		return nil, reached(err)
 	}
 	return &liveStore{Store: s, cfg: c}, nil
 }

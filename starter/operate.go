@@ -9,6 +9,7 @@ import (
 
 	"github.com/lightmem/lightmem/internal/audit"
 	"github.com/lightmem/lightmem/internal/config"
+	"github.com/lightmem/lightmem/internal/page"
 	"github.com/lightmem/lightmem/memory"
 )
 
@@ -169,11 +170,17 @@ func (configShowCommand) Run(s *session) error {
 			Settings []config.Shown `json:"settings"`
 		}{shown})
 	}
-	rows := [][]string{{s.page.Dim("setting"), s.page.Dim("from"), "value"}}
 	for _, x := range shown {
-		rows = append(rows, []string{x.Name, s.page.Dim(x.Origin), x.Value})
+		origin := ""
+		if x.Origin != "default" {
+			origin = s.page.Dim("  (" + page.Safe(x.Origin) + ")")
+		}
+		value := page.Safe(x.Value)
+		if value == "" {
+			value = s.page.Dim("–")
+		}
+		s.page.Line(fmt.Sprintf("%-29s ", x.Name) + value + origin)
 	}
-	s.page.Table(0, rows)
 	return nil
 }
 

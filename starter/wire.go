@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"strings"
 
+	"github.com/jackc/pgx/v5/pgconn"
 	"go.temporal.io/sdk/client"
 
 	"github.com/lightmem/lightmem/internal/config"
@@ -46,14 +49,27 @@ func dialTurns(ctx context.Context, c *config.Config) (turns, error) {
 // schemaMigrations applies package schema's migrations.
 type schemaMigrations struct{}
 
-func (schemaMigrations) Up(ctx context.Context, url string) error { return schema.Migrate(ctx, url) }
+func (schemaMigrations) Up(ctx context.Context, url string) error {
+	return reached(schema.Migrate(ctx, url))
+}
 
 func (schemaMigrations) Down(ctx context.Context, url string, to int64) error {
-	return schema.Down(ctx, url, to)
+	return reached(schema.Down(ctx, url, to))
 }
 
 func (schemaMigrations) Version(ctx context.Context, url string) (int64, error) {
-	return schema.Version(ctx, url)
+	version, err := schema.Version(ctx, url)
+	return version, reached(err)
 }
 
 func (schemaMigrations) Latest() int64 { return schema.Latest() }
+
+// reached says more about a database that cannot be reached: pgx's own message
+// names host, user and database and no secret, and an operator needs it.
+func reached(err error) error {
+	var connect *pgconn.ConnectError
+	if errors.As(err, &connect) {
+		return memory.Wrap(memory.CodeUnavailable, err, "%s (is it running? `make up` starts one; set LIGHTMEM_DATABASE_URL for yours)", strings.Join(strings.Fields(connect.Error()), " "))
+	}
+	return err
+}

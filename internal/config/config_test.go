@@ -212,7 +212,7 @@ func TestSecretsAreNeverShown(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
 	w.environ = append(w.environ, "OPENAI_API_KEY=sk-hunter2", "LIGHTMEM_API_TOKEN=hunter2hunter2hunter2",
-		"LIGHTMEM_DATABASE_URL=postgres://u:hunter2@h:5/db?sslpassword=hunter2", "LIGHTMEM_DATABASE_OWNER_URL=host=h password='hunter2 x' user=u")
+		"LIGHTMEM_DATABASE_URL=postgres://u:hunter2@h:5/db?sslmode=disable&sslpassword=hunter2", "LIGHTMEM_DATABASE_OWNER_URL=host=h password='hunter2 x' user=u")
 	cfg := &Config{}
 	l := NewLoader(cfg, w.environ)
 	parsed, err := w.load()
@@ -220,7 +220,7 @@ func TestSecretsAreNeverShown(t *testing.T) {
 	*cfg = *parsed
 	shown := fmt.Sprintf("%v %+v %#v %v", cfg, cfg, cfg, l.Show(nil))
 	require.NotContains(t, shown, "hunter2")
-	require.Contains(t, shown, "postgres://u:********@h:5/db?sslpassword=********")
+	require.Contains(t, shown, "postgres://u:********@h:5/db?sslmode=disable&********")
 	require.Equal(t, "sk-hunter2", cfg.Roles.Of(memory.RoleAnswer).Key.Reveal())
 	require.NotContains(t, DSN("postgres://u:hunter2@[h").String(), "hunter2")
 }

@@ -77,6 +77,9 @@ func variable(name string) string {
 
 // text is the setting's value as text, secrets masked.
 func (s Setting) text() string {
+	if s.Default == "" && s.field.IsZero() { // not set: whoever uses it has its own default
+		return ""
+	}
 	switch v := s.field.Interface().(type) {
 	case []string:
 		return strings.Join(v, ",")

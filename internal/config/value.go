@@ -6,6 +6,7 @@ import (
 	"math"
 	"net/url"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -108,6 +109,9 @@ func (d DSN) Reveal() string { return string(d) }
 
 var passwordWord = regexp.MustCompile(`(?i)\b(password|passfile|sslpassword)\s*=\s*('(?:[^'\\]|\\.)*'|\S+)`)
 
+// harmless are the parameters of a URL whose values may be shown.
+var harmless = []string{"sslmode", "application_name", "connect_timeout", "host", "port", "dbname", "user", "pool_max_conns", "target_session_attrs"}
+
 // String returns the connection string with its password masked.
 func (d DSN) String() string {
 	u, err := url.Parse(string(d))
@@ -122,13 +126,16 @@ func (d DSN) String() string {
 			u.User = url.UserPassword(u.User.Username(), masked)
 		}
 	}
-	query := u.Query()
-	for key := range query {
-		if strings.Contains(strings.ToLower(key), "pass") {
-			query.Set(key, masked)
+	if u.RawQuery != "" {
+		var kept []string
+		for _, pair := range strings.Split(u.RawQuery, "&") {
+			if key, _, _ := strings.Cut(pair, "="); !slices.Contains(harmless, key) {
+				pair = masked
+			}
+			kept = append(kept, pair)
 		}
+		u.RawQuery = strings.Join(kept, "&")
 	}
-	u.RawQuery = query.Encode()
 	return strings.ReplaceAll(u.String(), url.QueryEscape(masked), masked)
 }
 

@@ -20,7 +20,8 @@ import (
 const usage = `usage: stack COMMAND [PART ...]
 
   up      fetch, build and start what is missing, and print the addresses
-  down    stop what up started, and wait for it
+  work P  the same, then migrate the database and run the worker P on it
+  down    stop what up and work started, and wait for it
   status  what runs, where, since when
   env     the addresses as KEY=value, for: export $(go run ./deploy/stack env)
 
@@ -46,6 +47,12 @@ func run(ctx context.Context, args []string, stdout, progress io.Writer) error {
 	switch args[0] {
 	case "up":
 		return up(ctx, opts, stdout)
+	case "work":
+		if len(args) != 2 {
+			return errors.New(usage)
+		}
+		opts.Parts = nil
+		return work(ctx, opts, args[1], stdout)
 	case "down":
 		return devstack.Down(ctx, opts)
 	case "status":
@@ -68,6 +75,25 @@ func up(ctx context.Context, opts devstack.Options, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
+	tell(stack, began, stdout)
+	return nil
+}
+
+func work(ctx context.Context, opts devstack.Options, program string, stdout io.Writer) error {
+	began := time.Now()
+	stack, err := devstack.Ensure(ctx, opts)
+	if err != nil {
+		return err
+	}
+	if err := devstack.EnsureWorker(ctx, opts, stack, program); err != nil {
+		return err
+	}
+	tell(stack, began, stdout)
+	return nil
+}
+
+// tell prints the addresses.
+func tell(stack *devstack.Stack, began time.Time, stdout io.Writer) {
 	for _, line := range []struct{ name, address string }{
 		{"Postgres", withoutPassword(stack.DatabaseURL)},
 		{"Temporal", stack.TemporalAddress},
@@ -81,7 +107,6 @@ func up(ctx context.Context, opts devstack.Options, stdout io.Writer) error {
 		}
 	}
 	fmt.Fprintf(stdout, "ready after %.1f s; state, logs and lightmem.env are in %s\n", time.Since(began).Seconds(), stack.StateDir)
-	return nil
 }
 
 // withoutPassword is for people; lightmem.env has the whole address.

@@ -21,6 +21,8 @@ const (
 	// for embeddings.
 	OpenAI Part = "openai"
 	Ollama Part = "ollama"
+	// Worker is LightMem's own; EnsureWorker starts it.
+	Worker Part = "worker"
 )
 
 // Options says what to ensure and where. The zero value is the shared stack of

@@ -193,6 +193,7 @@ func (s *site) servers() []server {
 		signal syscall.Signal
 		grace  time.Duration
 	}{
+		{Worker, "worker", syscall.SIGTERM, workerGrace},
 		{Ollama, "ollama", syscall.SIGTERM, 10 * time.Second},
 		{OpenAI, "openai-chat", syscall.SIGTERM, 5 * time.Second},
 		{OpenAI, "openai-embed", syscall.SIGTERM, 5 * time.Second},

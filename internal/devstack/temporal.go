@@ -28,7 +28,7 @@ const temporalUIOffset = 1000
 // temporalBuildFlags leave out what a development server has no use for: by
 // tags that its dependencies define, the clients of Kubernetes and of Google's
 // xDS, a quarter of all source text and of the time to compile it.
-var temporalBuildFlags = []string{"-tags=release,disable_grpc_modules", "-ldflags=-s -w"}
+var temporalBuildFlags = []string{"-trimpath", "-tags=release,disable_grpc_modules", "-ldflags=-s -w"}
 
 // searchAttributes are what LightMem's workflows are found by. They are never
 // encrypted: pseudonyms and counts only.
@@ -76,7 +76,8 @@ func goBuild(ctx context.Context, step *step, dir string, args ...string) error 
 	cmd := exec.Command("go", append([]string{"build", "-v"}, args...)...)
 	cmd.Dir = dir
 	// The repository's own workspace is not for this module.
-	cmd.Env = append(os.Environ(), "GOWORK=off")
+	// Without cgo it needs no C compiler and runs in a container of any base.
+	cmd.Env = append(os.Environ(), "GOWORK=off", "CGO_ENABLED=0")
 	return runBuild(ctx, cmd, step)
 }
 

@@ -677,11 +677,19 @@ func (f *finder) yearAlone(i int) int {
 		return 0
 	}
 	prev := f.at(i - 1)
-	if !f.g.inMonth[prev] && prev != "year" && prev != "jahr" && prev != "año" && prev != "année" && prev != "anno" && prev != "ano" {
+	if prev == "and" || prev == "und" || prev == "y" || prev == "et" { // between 2015 and 2018
+		if len(f.found) == 0 || f.found[len(f.found)-1].End != f.words[i-2].end {
+			return 0
+		}
+	} else if !f.g.inMonth[prev] && prev != "zwischen" && prev != "entre" && prev != "year" && prev != "jahr" && prev != "año" && prev != "année" && prev != "anno" && prev != "ano" {
 		return 0
 	}
 	switch prev {
-	case "of", "to", "through", "around", "between", "after":
+	case "between", "zwischen", "entre":
+		if _, k := f.year(i + 2); k == 0 {
+			return 0
+		}
+	case "of", "to", "through", "around", "after":
 		if len(f.found) == 0 || f.found[len(f.found)-1].Grain != Year {
 			return 0
 		}

@@ -77,7 +77,11 @@ func (p *Player) Play(ctx context.Context, c *Conversation) (Summary, error) {
 			by = "models"
 		}
 		p.Out.Line("")
-		p.Out.Line(p.Out.Dim(fmt.Sprintf("— %d of %d, by the %s, %.1f s —", i+1, len(c.Finale), by, took.Seconds())))
+		when := fmt.Sprintf("%.1f s", took.Seconds())
+		if !told.AcceptedAt.IsZero() && told.AcceptedAt.Before(began) {
+			when = "on record from an earlier run"
+		}
+		p.Out.Line(p.Out.Dim(fmt.Sprintf("— %d of %d, by the %s, %s —", i+1, len(c.Finale), by, when)))
 		story.Tell(p.Out, told, zoneOf(c, t.Person))
 	}
 	if err := p.live(ctx, c); err != nil {

@@ -174,9 +174,9 @@ func (x *index) put(it *Item, touched map[int32]bool) {
 		x.post(s)
 		x.link(s, it.Conversation)
 		x.attribute(s, it.Speaker)
-		x.characterize(s, it)
 		x.touch(s, touched)
 	}
+	x.characterize(s, it)
 	x.slots[s].describe(&it.Memory)
 	x.marks[s].live = live(it.Status)
 	x.setVector(s, it.Vector, touched)

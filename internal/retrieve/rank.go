@@ -61,7 +61,8 @@ type hit struct {
 // scored is one query's scores over all slots of an index.
 type scored struct {
 	query memory.Query
-	// total, lexical and dense are by slot; meaningless outside the set.
+	// total, lexical and dense are by slot. Items that the query does not admit
+	// have scores, too: another query may admit them.
 	total, lexical, dense []float64
 }
 
@@ -124,7 +125,7 @@ func (x *index) score(q memory.Query, w *workspace) scored {
 	}
 	for i := range x.marks {
 		m := &x.marks[i]
-		if !m.inSet(q.Past) {
+		if !m.used {
 			continue
 		}
 		t := float64(m.prior) +
@@ -140,20 +141,16 @@ func (x *index) score(q memory.Query, w *workspace) scored {
 			t += softWindowBoost
 		}
 		out.total[i] = t
-		if m.conversation != none {
+		if m.conversation != none && m.inSet(q.Past) {
 			best[m.conversation] = max(best[m.conversation], t)
 		}
 	}
 	for i := range x.marks {
-		m := &x.marks[i]
-		if !m.inSet(q.Past) {
-			continue
+		t := out.total[i]
+		if c := x.marks[i].conversation; c != none {
+			t = max(t, best[c])
 		}
-		if m.conversation != none {
-			out.total[i] += conversationWeight * best[m.conversation]
-		} else {
-			out.total[i] += conversationWeight * out.total[i]
-		}
+		out.total[i] += conversationWeight * t
 	}
 	return out
 }
@@ -260,16 +257,17 @@ func (x *index) cosines(v memory.Vector, past bool, alone, around []float64) {
 			around[i] /= float64(m.norm)
 		}
 	}
-	standardize(alone, func(i int) bool { return x.marks[i].vector && x.marks[i].inSet(past) })
-	standardize(around, func(i int) bool { return x.marks[i].norm > 0 && x.marks[i].inSet(past) })
+	x.standardize(alone, past, func(m *mark) bool { return m.vector })
+	x.standardize(around, past, func(m *mark) bool { return m.norm > 0 })
 }
 
-// standardize turns values into z-scores over those that are in; the others
-// become 0, and so do all when there is no spread.
-func standardize(values []float64, in func(int) bool) {
+// standardize turns the values that items have into z-scores, by the mean and
+// the spread over the set; what has no value becomes 0, the mean, and so does
+// everything when there is no spread.
+func (x *index) standardize(values []float64, past bool, has func(*mark) bool) {
 	var n, sum, squares float64
 	for i, v := range values {
-		if in(i) {
+		if m := &x.marks[i]; has(m) && m.inSet(past) {
 			n++
 			sum += v
 			squares += v * v
@@ -278,7 +276,7 @@ func standardize(values []float64, in func(int) bool) {
 	mean := sum / max(n, 1)
 	deviation := math.Sqrt(max(squares/max(n, 1)-mean*mean, 0))
 	for i, v := range values {
-		if !in(i) || deviation < 1e-7 {
+		if deviation < 1e-7 || !has(&x.marks[i]) {
 			values[i] = 0
 			continue
 		}

@@ -194,12 +194,18 @@ func (t token) emit(out []string, latinLanguage int, keepStops bool) []string {
 	if l.stop[t.text] && !keepStops {
 		return out
 	}
-	stem := unaccent(l.apply(t.text))
-	out = append(out, stem)
-	if t.script == scriptLatin && latinLanguage != englishIndex {
-		if other := unaccent(latin[englishIndex].apply(t.text)); other != stem {
-			out = append(out, other)
-		}
+	if t.script != scriptLatin {
+		return append(out, unaccent(l.apply(t.text)))
+	}
+	// English has accents in foreign words only, its stemmer knows none; others
+	// need them to tell their endings.
+	stem := latin[englishIndex].apply(unaccent(t.text))
+	if latinLanguage == englishIndex {
+		return append(out, stem)
+	}
+	own := unaccent(l.apply(t.text))
+	if out = append(out, own); own != stem {
+		out = append(out, stem)
 	}
 	return out
 }

@@ -369,7 +369,7 @@ func TestReadersAndWritersAtOnce(t *testing.T) {
 			scope := memory.Scope{Tenant: "acme", User: memory.UserID(fmt.Sprint(g % 3))}
 			ctx := tenant.NewContext(b.ctx, scope)
 			r := rand.New(rand.NewPCG(1, uint64(g)))
-			for i := range 60 {
+			for i := range 25 {
 				id := fmt.Sprintf("w%d-%d", g, i)
 				b.source.Put(scope, item(id, sentence(r, 9), func(it *retrieve.Item) {
 					it.Vector, it.Conversation = vector(r), memory.ConversationID(fmt.Sprint(i%4))

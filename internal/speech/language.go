@@ -35,7 +35,7 @@ var latin = []struct {
 	lang  Lang
 	words map[string]bool
 }{
-	{English, set(`the and is are was were i i'm i've i'll you he she it we they my your his her our their of to for with from at on that this what when where who how
+	{English, set(`me tell show call called please name love live lives lived like likes work works moved has into about because but not now need want think remember if by who the and is are was were i i'm i've i'll you he she it we they my your his her our their of to for with from at on that this what when where who how
 		do does did have has had will would can could not don't didn't isn't am be been about at there just really any some yesterday`)},
 	{German, set(`vorgestern letzte letzten letztes letzter nächste nächsten woche monat jahr freitag montag dienstag kam ging meiner lebe liebe mein name der die das und ist sind war waren ich du er sie wir ihr mein meine meinen meinem meiner dein deine nicht kein keine ein eine einen einem einer mit von zu zum zur
 		im am auf für den dem des was wann wo wer wie habe hat haben hatte bin bist wird werde auch noch gestern heute morgen mag heiße wohne arbeite nach bei seit mich mir dich dir uns`)},

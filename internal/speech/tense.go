@@ -14,11 +14,11 @@ const (
 
 var futureCues = map[Lang]map[string]bool{
 	English:    set(`will won't i'll we'll he'll she'll they'll it'll gonna shall tomorrow upcoming plan plans planning intend hope hoping due deadline scheduled soon next`),
-	German:     set(`werde wird werden wirst morgen übermorgen plane planen möchte nächste nächsten nächstes kommende kommenden`),
-	Spanish:    set(`voy vas va vamos van mañana próximo próxima planeo quiero será iré`),
-	French:     set(`vais va allons vont demain prochain prochaine prévois serai sera irai`),
+	German:     set(`werde wird werden wirst morgen übermorgen plane planen möchte nächste nächsten nächstes kommende kommenden frist abgabefrist deadline fällig`),
+	Spanish:    set(`voy vas va vamos van mañana próximo próxima planeo quiero será iré plazo límite`),
+	French:     set(`vais va allons vont demain prochain prochaine prévois serai sera irai échéance limite`),
 	Italian:    set(`domani prossimo prossima andrò sarò sarà farò`),
-	Portuguese: set(`vou vai vamos vão amanhã próximo próxima irei será`),
+	Portuguese: set(`vou vai vamos vão amanhã próximo próxima irei será prazo`),
 	Russian:    set(`буду будет завтра поеду`),
 }
 
@@ -44,6 +44,9 @@ var irregularPast = set(`went met got saw took bought made came gave found lost 
 // TenseOf guesses the tense of a sentence from its words. A word for the future
 // outweighs one for the past: "I booked a flight for tomorrow".
 func TenseOf(sentence string, lang Lang) Tense {
+	if lang == Chinese {
+		return chineseTense(sentence)
+	}
 	words := Words(sentence, 0)
 	past := false
 	for i, w := range words {
@@ -84,3 +87,17 @@ var (
 )
 
 func isEd(w string) bool { return len(w) > 3 && strings.HasSuffix(w, "ed") && !notPast[w] }
+
+func chineseTense(s string) Tense {
+	for _, sign := range []string{"截止", "期限", "明天", "后天", "打算", "计划", "将要", "将于", "下周", "下个月", "明年", "准备"} {
+		if strings.Contains(s, sign) {
+			return Future
+		}
+	}
+	for _, sign := range []string{"了", "过", "昨天", "前天", "上周", "上个月", "去年", "曾"} {
+		if strings.Contains(s, sign) {
+			return Past
+		}
+	}
+	return Unknown
+}

@@ -83,7 +83,7 @@ func thirdPerson(s, name string) (string, bool) {
 	if who == "" {
 		who = "the user"
 	}
-	if strings.ContainsAny(s, "\"“”„«»") {
+	if strings.ContainsAny(s, "\"“”„«»") || introduces.MatchString(s) {
 		return "", false
 	}
 	fields := strings.Split(s, " ")
@@ -120,6 +120,9 @@ func thirdPerson(s, name string) (string, bool) {
 	}
 	return capital(strings.Join(fields, " ")), true
 }
+
+// introduces: "Anna is Anna" would say nothing, and "the user's name" is clumsy.
+var introduces = regexp.MustCompile(`^(?:(?i:my name is)|I(?:'m|’m| am)) \p{Lu}\p{Ll}+(?: \p{Lu}\p{Ll}+)?[.!]?$`)
 
 // bare is a word without the punctuation around it, in lower case.
 func bare(f string) string {

@@ -106,6 +106,9 @@ func Decide(a memory.Answered, d memory.Draft, near []Neighbour) Verdict {
 	if d.Negates {
 		return ends(v, live)
 	}
+	if v, ok := finished(v, a.At, live); ok {
+		return v
+	}
 	if v, ok := conflict(v, live); ok {
 		return v
 	}
@@ -161,6 +164,29 @@ func ends(v Verdict, live []Neighbour) Verdict {
 		}
 	}
 	return v
+}
+
+// finished decides about a statement of what is over ("I used to live in Rome").
+// It ends the same statement where that still stands, and touches no other.
+func finished(v Verdict, now time.Time, live []Neighbour) (Verdict, bool) {
+	d := v.Draft
+	if d.ValidTo.IsZero() || d.ValidTo.After(now) || d.Attribute == "" {
+		return v, false
+	}
+	for _, n := range live {
+		m := n.Memory
+		if !sameTopic(d, m) || !sameValue(d.Attribute, d.Value, m.Value) {
+			continue
+		}
+		if m.ValidTo.IsZero() && !m.ValidFrom.After(d.ValidTo) && d.Source.Strength() >= m.Source.Strength() {
+			v.Event, v.Reason = memory.EventSuperseded, "ended"
+			v.aim(m.ID)
+		} else if v.Target == "" && alike(d, n) {
+			v.Event, v.Reason, v.Target = memory.EventReinforced, "same meaning", m.ID
+			return v, true
+		}
+	}
+	return v, true
 }
 
 func (v *Verdict) aim(id memory.ID) {
@@ -232,6 +258,9 @@ func contradicts(d memory.Draft, m memory.Memory) bool {
 	}
 	if ended, ok := strings.CutPrefix(m.Value, endedValue); ok {
 		return sameValue(d.Attribute, ended, d.Value) // "likes sushi again"
+	}
+	if d.Attribute == Residence && regions[NormalizeText(d.Value)] != regions[NormalizeText(m.Value)] && !moves(d.Text) && !moves(m.Text) {
+		return false // Germany and Berlin
 	}
 	return !additive(d.Attribute) && !sameValue(d.Attribute, d.Value, m.Value)
 }

@@ -24,7 +24,7 @@ type pattern struct {
 func tells(attribute, re string) pattern { return pattern{attribute, regexp.MustCompile(re)} }
 
 const (
-	place  = `(?P<v>\p{Lu}[\p{L}.'’-]*(?: (?:\p{Lu}[\p{L}.'’-]*|de|del|la|am|an der|do|di|sur|upon)){0,4})`
+	place  = `(?P<v>\p{Lu}[\p{L}.'’-]*(?: (?:(?:de|del|la|de la|am|an der|do|di|sur|upon) )?\p{Lu}[\p{L}.'’-]*){0,4})`
 	maker  = `(?P<v>[\p{Lu}\d][\p{L}\d&.'’-]*(?: [\p{Lu}\d][\p{L}\d&.'’-]*){0,4})`
 	anyone = `(?P<v>[^,.;!?。，！？]{1,60})`
 	thing  = `(?P<s>[\p{L}\d][\p{L}\d._-]*(?: \p{Lu}[\p{L}\d._-]*){0,2})`

@@ -231,7 +231,7 @@ func isSmallTalk(s string, ws []string, lang speech.Lang) bool {
 
 var smallTalk = regexp.MustCompile(`^(?:` + strings.Join([]string{
 	`(?:how are|how's|hows|how is) .*`, `(?:nice|good|great|lovely|pleased|glad) to (?:meet|see|hear from|talk to|chat with) you.*`, `good (?:morning|afternoon|evening|night|luck|bye|job|idea|point|question)(?: .{0,15})?`,
-	`have (?:a|an) (?:nice|good|great|lovely|wonderful).*`, `(?:see|talk to|catch) you.*`, `(?:that's|thats|that is|that was|it's|its|it is|it was|this is|that|sounds|sound|looks|look) (?:so |very |really |pretty |quite |absolutely |just |all )*(?:great|good|nice|cool|awesome|amazing|wonderful|fantastic|perfect|fine|ok|okay|interesting|funny|lovely|helpful|true|right|correct|sad|bad|terrible|crazy|fun|beautiful|exciting|all|it|wrong)(?: to (?:hear|know)| of you| idea| news| point| job)?`,
+	`have (?:a|an) (?:nice|good|great|lovely|wonderful).*`, `(?:see|talk to|catch) you.*`, `(?:i (?:think|guess|bet|suppose|hope) )?(?:that's|thats|that is|that was|it's|its|it is|it was|this is|that|sounds|sound|looks|look) (?:so |very |really |pretty |quite |absolutely |just |all )*(?:great|good|nice|cool|awesome|amazing|wonderful|fantastic|perfect|fine|ok|okay|interesting|funny|lovely|helpful|true|right|correct|sad|bad|terrible|crazy|fun|beautiful|exciting|all|it|wrong)(?: to (?:hear|know|me)(?: that)?| of you| idea| news| point| job)?`,
 	`i (?:totally |completely |fully |really |also )*(?:agree|see|understand|get it|hope so|think so|guess so|guess|know|knew it|suppose|appreciate (?:it|that|your .*|the .*)|like (?:it|that|this|the idea|your .*)|love (?:it|that|this|the idea|your .*)|hate (?:it|that|this)|hope you .*|hope (?:it|that) (?:helps|works)|can't wait|cannot wait|can imagine|bet|wish you .*|don't know|do not know|dunno|have no idea|didn't know(?: that)?|see what you mean|know what you mean|know right)`,
 	`i (?:just )?(?:wanted to say|have a (?:quick )?question|have another question|have a request|need your help|need help|am back|was wondering|was just wondering)(?: .*)?`, `i(?:'m| am) (?:so |very |really )*(?:sorry|glad|happy|excited|proud|pleased)(?: (?:to hear|for you|you|that you|about that|about it|of you).*)?`,
 	`(?:thank|thanks|thx|cheers|bye|goodbye|ciao|congrats|congratulations|welcome|lol|haha|hello|hi|hey)(?: .{0,24})?`, `(?:you're|you are|your) (?:welcome|right|so right|the best|great|amazing|awesome|funny|kind|so kind|very kind).*`, `let me (?:know|think|see).*`, `let's (?:go|see|do (?:it|this)|talk|start|begin|move on).*`,
@@ -246,6 +246,9 @@ var smallTalk = regexp.MustCompile(`^(?:` + strings.Join([]string{
 var foreignTalk = regexp.MustCompile(`^(?:你好|您好|嗨|哈喽|早上好|早安|晚安|晚上好|谢谢(?:你|您|了)?|多谢|非常感谢|不客气|再见|拜拜|明天见|好的?(?:吧|啊|呀)?|嗯+|哈哈+|是的|对(?:的|啊)?|没问题|没关系|太(?:好|棒|有趣)了(?:吧)?|真(?:好|棒|不错|有意思)(?:啊)?|不错|我(?:知道|明白|同意|懂)了?|辛苦了|你(?:真|很)好|今天天气.*|こんにちは|おはよう(?:ございます)?|こんばんは|ありがとう(?:ございます)?|はい|いいえ|さようなら|またね|안녕(?:하세요|히 가세요)?|감사합니다|고마워요?|네|아니요|привет|здравствуйте|спасибо(?: большое)?|пока|да|нет|хорошо|доброе утро|добрый (?:день|вечер))$`)
 
 func isRequest(s string, ws []string, lang speech.Lang) bool {
+	if callMe.MatchString(s) {
+		return false
+	}
 	switch lang {
 	case speech.Chinese:
 		return foreignRequest.MatchString(s)
@@ -277,6 +280,7 @@ func isRequest(s string, ws []string, lang speech.Lang) bool {
 }
 
 var (
+	callMe         = regexp.MustCompile(`^(?i:please )?(?i:call me) \p{Lu}`)
 	wishForHelp    = regexp.MustCompile(`^(?:so |and |then |now )?(?:i (?:want|need|would like|'d like|wish)|i'd like|i'd love|we need|i'd appreciate|i would love) (?:for )?(?:you|your|help|some help|advice|some advice|ideas|some ideas|suggestions|recommendations|to (?:know|ask|hear|understand|find out)|an? (?:answer|explanation|summary|list|recipe|recommendation|suggestion|idea)|information|some information)\b|^i (?:wonder|was wondering|am wondering|'m wondering|'m curious|am curious)\b|^i'm (?:wondering|curious|looking for (?:advice|ideas|suggestions|recommendations|tips|help))\b|^(?:can|could|would|will) you\b|^(?:any|some) (?:ideas|tips|advice|suggestions|recommendations)\b|^what about\b|^how about\b`)
 	latinRequest   = regexp.MustCompile(`^(?:bitte\b|sag mir|sagen sie mir|erzähl mir|zeig mir|zeigen sie|gib mir|hilf mir|helfen sie|schreib (?:mir|eine|einen|ein)|erkläre?(?: mir)?|kannst du|können sie|könntest du|nenne mir|fass(?:e)? |übersetze? |empfiehl |such(?:e)? mir|por favor\b|dime|cuéntame|muéstrame|ayúdame|explícame|puedes|podrías|escribe (?:un|una)|recomiéndame|traduce |busca |dis-moi|dites-moi|montre(?:z)?-moi|aide(?:z)?-moi|explique(?:z)?-moi|peux-tu|pouvez-vous|pourrais-tu|écris |recommande|traduis |s'il (?:te|vous) plaît|dimmi|mostrami|aiutami|spiegami|puoi|potresti|scrivi |consigliami|traduci |per favore|diga-me|me diga|diz-me|mostre-me|me mostre|ajude-me|me ajude|me ajuda|explique|você pode|pode me|podes|escreva |recomende|traduza )|(?:bitte|por favor|s'il (?:te|vous) plaît|per favore)$`)
 	foreignRequest = regexp.MustCompile(`^(?:请(?:问|你|帮|给|告|写|介|解|推|翻|总)|帮我|帮忙|告诉我|给我(?:讲|写|推荐|介绍|一|列)|推荐|介绍一下|解释|翻译|总结|写一|能不能|可不可以|你能|你可以|麻烦)`)

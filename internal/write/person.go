@@ -28,7 +28,7 @@ var (
 	}
 	hypotheticalStart = words("if suppose imagine")
 	moodWords         = words(`so very really a bit little too just feeling fine good ok okay great well happy sad tired hungry thirsty bored sleepy exhausted excited curious confused ready here back sure not unsure sorry glad busy
-		sick stressed done lost stuck afraid today now right tonight at the moment again still better bad annoyed angry nervous interested listening impressed amazed surprised grateful thankful all with it about that`)
+		sick stressed done lost stuck afraid today now right tonight at the moment again still better bad annoyed angry nervous interested listening impressed amazed surprised grateful thankful all with it about that thanks thank you`)
 	idleWords = words(`hi hello hey yo yes yeah yep no nope ok okay sure thanks thank you thx very much so a lot wow cool nice great good awesome perfect lol haha hmm well bye goodbye please sorry alright right exactly
 		indeed absolutely definitely maybe perhaps certainly correct true really oh ah morning evening night there again everyone all the best got it fine and`)
 )

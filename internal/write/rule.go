@@ -99,10 +99,38 @@ func (w *run) text(text string) {
 			w.refuse(s.Text, reasonTooMany)
 			continue
 		}
-		w.keep(st, s.Text)
+		for _, part := range clauses(st) {
+			w.keep(part, s.Text)
+		}
 		w.earlier = append(w.earlier, people(st.text)...)
 	}
 }
+
+// clauses splits "I live in Berlin and I work at Siemens" into its two
+// statements, when each has a topic of its own that can be known without the
+// other.
+func clauses(s statement) []statement {
+	if s.lang != speech.English {
+		return []statement{s}
+	}
+	for _, sep := range []string{", and I", " and I", ", but I", " but I", "; I", ", and my ", " and my ", "; my "} {
+		i := strings.Index(s.text, sep)
+		if i < 0 {
+			continue
+		}
+		head, tail := s, s
+		head.text, tail.text = s.text[:i], strings.TrimLeft(s.text[i:], " ,;")
+		tail.text = strings.TrimPrefix(strings.TrimPrefix(tail.text, "and "), "but ")
+		head.first = isFirstPerson(head.text, speech.Words(head.text, 0), s.lang)
+		if len(when.Find(s.text, referenceTime, s.lang, when.Past)) == 0 && topicOf(head.text, s.lang, nil).attribute != "" && topicOf(tail.text, s.lang, nil).attribute != "" {
+			return append([]statement{head}, clauses(tail)...)
+		}
+	}
+	return []statement{s}
+}
+
+// referenceTime serves where only the presence of a time matters.
+var referenceTime = time.Date(2020, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // scripted tells languages apart that are written in other characters.
 func scripted(l speech.Lang) int {
@@ -161,6 +189,9 @@ func (w *run) times(d *memory.Draft, text string, mentions []when.Mention, t top
 	main := -1
 	for i := range mentions {
 		m := &mentions[i]
+		if m.Yearless && yearly.MatchString(text) {
+			continue // a birthday is no event
+		}
 		switch before := wordBefore(text, m.Start); {
 		case untilWords[before]:
 			end = m

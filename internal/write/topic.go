@@ -52,7 +52,7 @@ var english = predicates(
 	bygone(says(Employer, `used to work (?:at|for) (.+)`)),
 	ended(says(Likes, `used to (?:like|love|enjoy|adore) (.+)`)),
 	bygone(says("habit", `used to (.+)`)),
-	proper(says(Residence, `(?:am |is |are |have been |has been )?(?:live|lives|living|reside|resides|residing|lived) (?:in|at) (.+)`)),
+	proper(says(Residence, `(?:am |is |are |have been |has been |have |has )?(?:live|lives|living|reside|resides|residing|lived) (?:in|at) (.+)`)),
 	proper(says(Residence, `(?:have |has )?(?:moved|relocated) (?:back |over |out |here )?(?:from .{2,40}? )?to (.+)`)),
 	proper(says(Residence, `(?:am|is|are) (?:based|located|settled) in (.+)`)),
 	proper(says(Residence, `(?:have |has )?settled (?:down )?in (.+)`)),
@@ -63,6 +63,7 @@ var english = predicates(
 	proper(says(Employer, `(?:have |has )?(?:started|begun|began|got|landed|accepted|took) (?:a |an |my |the )?(?:new )?(?:job|position|role|working|work)(?: as an? [\p{L} -]+?)? (?:at|with|for) (.+)`)),
 	proper(says(Employer, `(?:have |has )?joined (\p{Lu}.+)`)),
 	proper(says(Employer, `(?:am|is) an? (?:[\p{L}-]+ ){0,3}?(?:`+jobs+`) (?:at|for) (.+)`)),
+	proper(says(Employer, `(?:am|is) an? (?:[\p{L}-]+ ){0,3}?[\p{L}-]+ at (.+)`)),
 	ended(proper(says(Employer, `(?:have |has )?(?:quit|left|resigned from|lost) (?:my|his|her|their) (?:job|position|role) (?:at|with) (.+)`))),
 	ended(proper(says(Employer, `(?:was |were |got )(?:laid off|fired|let go) (?:from|by) (.+)`))),
 	ended(proper(says(Employer, `(?:have |has )?resigned from (.+)`))),
@@ -77,16 +78,16 @@ var english = predicates(
 	proper(says(Origin, `(?:am|is|are|come|comes) (?:originally )?from (\p{Lu}.+)`)),
 	says(Name, `(?:am|is) called (\p{L}.+)`),
 	says(Name, `go(?:es)? by (\p{Lu}.+)`),
-	says("count:2", `(?:have|has|own|owns) (?P<one>\d+|two|three|four|five|six|seven|eight|nine|ten) (?P<two>[\p{L}]+s|children|people)\b`),
+	says("count:2", `(?:have|has|own|owns) (?P<one>\d+|two|three|four|five|six|seven|eight|nine|ten) (?P<two>kids|children|sons|daughters|cats|dogs|pets|siblings|brothers|sisters|cars|houses|grandchildren|employees)\b`),
 	says(Pet, `(?:have|has|got|adopted|bought|own|owns)(?: got)? (?:a |an )((?:[\p{L}]+ ){0,2}?(?:`+pet+`)(?: (?:named|called) \p{L}+)?)`),
 	says(Child, `(?:have|has) an? ((?:[\p{L}-]+ ){0,2}?(?:son|daughter|child|baby|kid)(?: (?:named|called) \p{L}+)?)`),
-	says(Car, `(?:drive|drives) (?:a |an |my )?(?:new )?(.+)`),
+	proper(says(Car, `(?:drive|drives) (?:a |an |my )?(?:new )?(.+)`)),
 	says(Language, `(?:speak|speaks) (?:fluent |some |a little )?(\p{L}+)`),
 	says(Hobby, `play(?:s)? (?:the )?(\p{L}+)`),
 	ended(says(Likes, `(?:really )?(?:hate|hates|dislike|dislikes|can not stand|detest|detests|despise|despises) (.+)`)),
 	says(Likes, `(?:like|likes|love|loves|enjoy|enjoys|adore|adores|prefer|prefers|(?:am|is) (?:into|fond of|a (?:big |huge )?fan of)) (.+)`),
-	says("decision:2", `(?:have |has )?(?:decided|chose|chosen|picked|selected|settled|went|agreed|opted)(?: to use| to go with| on using| on| for| with| to adopt)? (?P<one>[\p{L}\d][\p{L}\d.+#' -]*?) (?:for|as) (?:our |my |the |a )?(?P<two>[\p{L}][\p{L} -]+)`),
-	says("decision:2", `(?:have |has )?(?:switched|migrated|changed|moved)(?: over)?(?: from [\p{L}\d.+# -]+?)? to (?P<one>[\p{L}\d][\p{L}\d.+#' -]*?) (?:for|as) (?:our |my |the |a )?(?P<two>[\p{L}][\p{L} -]+)`),
+	says("decision:2", `(?:have |has )?(?:decided to use|decided to go with|decided on|decided for|chose|chosen|selected|settled on|went with|agreed on|agreed to use|opted for) (?P<one>[\p{L}\d][\p{L}\d.+#' -]*?) (?:for|as) (?:our |my |the |a )?(?P<two>[\p{L}][\p{L} -]+)`),
+	says("decision:2", `(?:have |has )?(?:switched|migrated)(?: over)?(?: from [\p{L}\d.+# -]+?)? to (?P<one>[\p{L}\d][\p{L}\d.+#' -]*?) (?:for|as) (?:our |my |the |a )?(?P<two>[\p{L}][\p{L} -]+)`),
 	says("decision", `(?:have |has )?(?:decided|agreed|opted|chose|chosen|picked|settled|selected|going|switched|migrated)(?: over)?(?: from [\p{L}\d.+#-]+)? ?(?:to use|to go with|to adopt|on using|on|for|with|to)? (.+)`),
 	says("decision", `(?:are|is|am) (?:now )?(?:using|going with) (.+)`),
 )
@@ -140,6 +141,9 @@ func topicOf(text string, lang speech.Lang, mentions []when.Mention) topic {
 			t.attribute = strings.Replace(t.attribute, "2", strings.ToLower(m[x.re.SubexpIndex("two")]), 1)
 		}
 		if x.place {
+			if inHouse.MatchString(t.value) { // "moved to the sales team at Acme"
+				continue
+			}
 			t.value = properName(t.value)
 		}
 		if negated || over { // "I don't hate it any more"
@@ -214,13 +218,13 @@ func thingTopic(s string) (topic, bool) {
 	if m := ofThing.FindStringSubmatch(s); m != nil && !strings.Contains(m[1], " of ") {
 		return topic{subject: canonical(m[2]), attribute: attributeName(m[1]), value: m[3]}, true
 	}
-	if m := hisThing.FindStringSubmatch(s); m != nil && !strings.EqualFold(m[1], "it") && !strings.EqualFold(m[1], "that") && !strings.EqualFold(m[1], "let") {
+	if m := hisThing.FindStringSubmatch(s); m != nil && !strings.EqualFold(m[1], "it") && !strings.EqualFold(m[1], "that") && !strings.EqualFold(m[1], "let") && hasOne(m[2], m[3]) {
 		return topic{subject: canonical(m[1]), attribute: attributeName(m[2]), value: m[3]}, true
 	}
 	if m := namedOf.FindStringSubmatch(s); m != nil {
 		return topic{subject: canonical(m[1]), attribute: attributeName(m[2]), value: m[3]}, true
 	}
-	if m := myThing.FindStringSubmatch(s); m != nil && !kin[strings.ToLower(m[1])] {
+	if m := myThing.FindStringSubmatch(s); m != nil && hasOne(m[1], m[2]) {
 		return topic{subject: Self, attribute: attributeName(m[1]), value: m[2]}, true
 	}
 	return topic{}, false
@@ -231,7 +235,14 @@ var (
 	iAmName   = regexp.MustCompile(`^I am (\p{Lu}\p{Ll}+(?: \p{Lu}\p{Ll}+)?)[.!]?$`)
 	favourite = regexp.MustCompile(`^(?:(?i:my)|(\p{Lu}[\p{L}-]+)'s) (?i:new |all-time |absolute |current )?(?i:favou?rite) ([\p{L} ]+?) (?i:is|are|was|has always been) (?i:now |still )?(.+)`)
 	kinThing  = regexp.MustCompile(`^(?i:my|our) (\p{L}+)(?: (\p{Lu}[\p{L}-]+))?'s (?i:new )?([\p{L} -]{2,30}?) (?i:is|are|is now|changed to|is called|is named) (.+)`)
-	kin       = words("sister brother mother father mom mum dad wife husband son daughter girlfriend boyfriend partner friend boss colleague neighbor neighbour roommate cousin aunt uncle parents kids children family team company dog cat")
+	// single are attributes that one has one value of at a time. "My car is red"
+	// and "my car is broken" contradict nothing.
+	single = table(map[string]string{
+		"name|e-mail|email|email address|e-mail address|phone|phone number|number|mobile|mobile number|cell|cell number|cell phone number|telephone number|address|home address|job|title|job title|position|role|profession|occupation|employer|company|birthday|date of birth|age|" +
+			"blood type|shirt size|shoe size|dress size|size|height|weight|nationality|hometown|home town|religion|zodiac sign|star sign|major|school|university|college|salary|income|username|user name|handle|nickname|twitter handle|time zone|timezone|license plate|mother tongue|native language|" +
+			"deadline|due date|budget|status|version|price|cost|launch date|launch|release date|release|password|wifi password|port|priority|location|venue|start date|end date|headquarters|stack|hostname|url|limit|quota|target|goal|diet": "value",
+		"wife|husband|girlfriend|boyfriend|partner|fiancé|fiancée|boss|manager|supervisor|dentist|doctor|therapist|lawyer|landlord|mentor|coach|teacher|bank|gym|phone model|car|bike|owner|lead|contact|emergency contact|maintainer|team|language|database|framework|vendor|supplier|provider|mom|mum|mother|dad|father": "name",
+	})
 	// category is the kind of thing that a decision for a tool is about.
 	category = table(map[string]string{
 		"postgres postgresql mysql mariadb mongodb sqlite cassandra dynamodb cockroachdb oracle redis": "database",
@@ -246,11 +257,31 @@ var (
 func table(groups map[string]string) map[string]string {
 	m := make(map[string]string)
 	for list, v := range groups {
-		for _, w := range strings.Fields(list) {
+		for _, w := range strings.FieldsFunc(list, func(r rune) bool { return r == '|' || r == ' ' && !strings.Contains(list, "|") }) {
 			m[w] = v
 		}
 	}
 	return m
+}
+
+// hasOne reports whether a thing has one value of an attribute at a time, and v
+// is one: for people and makes a name, not an adjective.
+func hasOne(attribute, v string) bool {
+	switch single[strings.ToLower(strings.Join(strings.Fields(attribute), " "))] {
+	case "value":
+		return true
+	case "name":
+		fields := strings.Fields(v)
+		for len(fields) > 1 && (articles[strings.ToLower(fields[0])] || strings.EqualFold(fields[0], "now")) {
+			fields = fields[1:]
+		}
+		if len(fields) == 0 {
+			return false
+		}
+		r, _ := utf8.DecodeRuneInString(fields[0])
+		return unicode.IsUpper(r)
+	}
+	return false
 }
 
 func nationality(s string) bool {
@@ -338,7 +369,7 @@ func undeny(s string) (rest string, negated, ended bool) {
 		}
 		s = head + s[m[1]:]
 	}
-	if m := stopped.FindStringIndex(s); m != nil {
+	if m := stopped.FindStringIndex(s); m != nil && !ownJob.MatchString(s[m[1]:]) {
 		ended, s = true, s[m[1]:]
 	}
 	return dropAdverbs(s), negated, ended
@@ -348,6 +379,7 @@ var (
 	anyMore  = regexp.MustCompile(`(?i) (?:any ?more|any longer)\b`)
 	notVerb  = regexp.MustCompile(`(?i)^(?:(am|is|are)|do|does|did|have|has|can|will|would) (?:not|never) (?:really |actually )?`)
 	noLonger = regexp.MustCompile(`(?i)^(?:(am|is|are) )?(?:do |does |have |has )?no longer (?:a |an )?`)
+	ownJob   = regexp.MustCompile(`(?i)^(?:my|his|her|their) (?:job|position|role)\b`)
 	stopped  = regexp.MustCompile(`(?i)^(?:have |has )?(?:stopped|quit|given up|gave up) `)
 )
 
@@ -373,13 +405,18 @@ func properName(v string) string {
 	if start >= 0 {
 		return strings.Join(fields[start:end], " ")
 	}
-	if len(fields) > 2 || len(fields) > 0 && (articles[fields[0]] || fields[0] == "this" || fields[0] == "that") {
+	if len(fields) > 2 || len(fields) > 0 && (articles[fields[0]] || noName[fields[0]]) {
 		return ""
 	}
 	return v
 }
 
+// noName are words after "in" and "at" that name no place or firm.
+var noName = words("this that these home peace fear town it there here work night nights school least all once weekends harmony poverty luxury bed secret class college university hell paradise town two one")
+
 var inName = words("of the de la del der den am an upon sur di da do dos das von van and & le el al")
+
+var inHouse = regexp.MustCompile(`(?i)^(?:the|a|an|another|our|my) (?:[\p{L}-]+ ){0,3}(?:team|department|role|job|position|project|company|division|group|next|other|new version)\b`)
 
 // valueEnd ends a value.
 var valueEnd = regexp.MustCompile(`(?i)[.,;:!?(\[]+(?:\s|$)|[;!?(\[]| (?:and|but|because|since|until|till|when|where|which|who|while|so|ago|last|next|yesterday|today|tomorrow|right now|now|these days|at the moment|currently|as of|after|before|though|although|instead|again|with my|with our|with a|for (?:a|the|two|three|four|five|six|seven|eight|nine|ten|\d+|many|several|almost|over|about)|in (?:\d{4}|January|February|March|April|May|June|July|August|September|October|November|December)|this (?:week|month|year|morning|summer|spring|winter|fall|autumn)|a (?:few|couple|week|month|year)|\d+ (?:weeks?|months?|years?|days?)|(?:two|three|four|five|six) (?:weeks?|months?|years?|days?)|on (?:Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday))\b`)
@@ -393,8 +430,12 @@ func cutValue(v string) string {
 
 // cutDateValue is cutValue for values that may be dates.
 func cutDateValue(v string) string {
-	if m := dateValueEnd.FindStringIndex(v); m != nil && m[0] > 0 {
+	for _, m := range dateValueEnd.FindAllStringIndex(v, -1) {
+		if m[0] == 0 || v[m[0]] == '.' && v[m[0]-1] >= '0' && v[m[0]-1] <= '9' && m[1] < len(v) {
+			continue // "3. März"
+		}
 		v = v[:m[0]]
+		break
 	}
 	return strings.Trim(v, " .,;:!?\"'。，")
 }
@@ -416,7 +457,7 @@ func (t topic) clean() topic {
 		t.value = cutValue(t.value)
 	}
 	fields := strings.Fields(t.value)
-	for len(fields) > 1 && articles[strings.ToLower(fields[0])] {
+	for len(fields) > 1 && (articles[strings.ToLower(fields[0])] || fields[0] == "on" || fields[0] == "now") {
 		fields = fields[1:]
 	}
 	t.value = strings.Join(fields, " ")

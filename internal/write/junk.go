@@ -92,6 +92,11 @@ func (s *statement) reject(ws []string, handed bool) string {
 	case isHypothetical(s.text, ws, s.lang):
 		return reasonHypothetical
 	}
+	if s.lang == speech.English && !s.asked {
+		if text, ok := withSubject(s.text, ws); ok {
+			s.text, ws = text, append([]string{"i"}, ws...)
+		}
+	}
 	s.first = isFirstPerson(s.text, ws, s.lang)
 	switch {
 	case !spaceless && len(ws) < 2 || spaceless && long < 3:
@@ -151,7 +156,7 @@ var keepThis = regexp.MustCompile(`(?i)^(?:please |pls |can you |could you )?(?:
 // interjection stands before a statement and says nothing.
 var interjection = regexp.MustCompile(`(?i)^(?:` +
 	`(?:hi|hello|hey|hiya|good (?:morning|afternoon|evening)|greetings|dear)(?: (?:there|everyone|all|again|assistant|\p{Lu}[\p{L}]+))?[,!.:]+|` +
-	`(?:oh|ah|well|wow|yes|yeah|yep|no|nope|nah|sure|ok|okay|so|also|anyway|anyways|btw|by the way|actually|honestly|thanks|thank you|thx|great|cool|nice|right|hmm+|haha+|lol|alright|of course|in fact|basically|listen|look|guess what|good news|bad news|update)(?: so much| a lot)?[,!.:…–—-]+|` +
+	`(?:oh|ah|well|wow|yes|yeah|yep|no|nope|nah|sure|ok|okay|so|also|anyway|anyways|btw|by the way|actually|honestly|thanks|thank you|thx|great|cool|nice|right|hmm+|haha+|lol|alright|interesting|perfect|fine|awesome|of course|in fact|basically|listen|look|guess what|good news|bad news|update)(?: so much| a lot)?[,!.:…–—-]+|` +
 	`(?:oh|also|btw|by the way|and|but|so|plus|ps|p\.s\.?) |` +
 	`(?:hallo|hi|guten (?:morgen|tag|abend)|servus|moin|übrigens|also|ja|nein|danke|na ja|ach)[,!.:]+|(?:hola|buenos días|buenas(?: tardes| noches)?|por cierto|sí|no|gracias|bueno)[,!.:]+|` +
 	`(?:bonjour|bonsoir|salut|coucou|au fait|oui|non|merci|bon|alors)[,!.:]+|(?:ciao|buongiorno|buonasera|salve|a proposito|sì|no|grazie|allora)[,!.:]+|(?:olá|oi|bom dia|boa tarde|boa noite|a propósito|sim|não|obrigad[oa])[,!.:]+|` +
@@ -179,6 +184,23 @@ func beforeQuestion(s string, lang speech.Lang) (string, bool) {
 	}
 	return "", false
 }
+
+// withSubject puts the "I" that people leave out: "Moved to Bergen", "Can't stand
+// cilantro".
+func withSubject(s string, ws []string) (string, bool) {
+	if len(ws) < 3 || !subjectless[ws[0]] || ws[1] == "you" {
+		return s, false
+	}
+	r, size := utf8.DecodeRuneInString(s)
+	s = string(unicode.ToLower(r)) + s[size:]
+	if ws[0] == "been" {
+		return "I have " + s, true
+	}
+	return "I " + s, true
+}
+
+// subjectless are verbs that begin a sentence without its "I".
+var subjectless = words("moved went got bought been met visited finished started had lost found quit sold adopted booked decided applied graduated hate can't cannot couldn't didn't don't haven't won't just finally recently still")
 
 func inQuotes(s string) bool {
 	s = strings.TrimRight(strings.TrimSpace(s), ".!?")
@@ -232,7 +254,8 @@ func isSmallTalk(s string, ws []string, lang speech.Lang) bool {
 var smallTalk = regexp.MustCompile(`^(?:` + strings.Join([]string{
 	`(?:how are|how's|hows|how is) .*`, `(?:nice|good|great|lovely|pleased|glad) to (?:meet|see|hear from|talk to|chat with) you.*`, `good (?:morning|afternoon|evening|night|luck|bye|job|idea|point|question)(?: .{0,15})?`,
 	`have (?:a|an) (?:nice|good|great|lovely|wonderful).*`, `(?:see|talk to|catch) you.*`, `(?:i (?:think|guess|bet|suppose|hope) )?(?:that's|thats|that is|that was|it's|its|it is|it was|this is|that|sounds|sound|looks|look) (?:so |very |really |pretty |quite |absolutely |just |all )*(?:great|good|nice|cool|awesome|amazing|wonderful|fantastic|perfect|fine|ok|okay|interesting|funny|lovely|helpful|true|right|correct|sad|bad|terrible|crazy|fun|beautiful|exciting|all|it|wrong)(?: to (?:hear|know|me)(?: that)?| of you| idea| news| point| job)?`,
-	`i (?:totally |completely |fully |really |also )*(?:agree|see|understand|get it|hope so|think so|guess so|guess|know|knew it|suppose|appreciate (?:it|that|your .*|the .*)|like (?:it|that|this|the idea|your .*)|love (?:it|that|this|the idea|your .*)|hate (?:it|that|this)|hope you .*|hope (?:it|that) (?:helps|works)|can't wait|cannot wait|can imagine|bet|wish you .*|don't know|do not know|dunno|have no idea|didn't know(?: that)?|see what you mean|know what you mean|know right)`,
+	`i (?:totally |completely |fully |really |also )*(?:agree|see|understand|get it|hope so|think so|guess so|guess|know|knew it|suppose|appreciate (?:it|that|your .*|the .*)|like (?:it|that|this|the idea|your .*)|love (?:it|that|this|the idea|your .*)|hate (?:it|that|this)|hope you .*|hope (?:it|that) (?:helps|works)|can't wait|cannot wait|can imagine|bet|wish you .*|don't know|do not know|dunno|have no idea|didn't know(?: that)?|see what you mean|know what you mean|know right|meant .*|was (?:just )?(?:thinking|wondering|joking|kidding).*|.*\b(?:what you (?:said|mean|wrote)|you (?:said|mentioned|suggested)|your (?:answer|suggestion|response|advice|reply|explanation))\b.*|(?:would|'d) rather not.*)`,
+	`i(?:'ll| will) (?:try|do|check|take|use|look at|have a look at|think about) (?:that|it|this|them|one)(?: .*)?`, `i'd rather not.*`, `no i meant .*`,
 	`i (?:just )?(?:wanted to say|have a (?:quick )?question|have another question|have a request|need your help|need help|am back|was wondering|was just wondering)(?: .*)?`, `i(?:'m| am) (?:so |very |really )*(?:sorry|glad|happy|excited|proud|pleased)(?: (?:to hear|for you|you|that you|about that|about it|of you).*)?`,
 	`(?:thank|thanks|thx|cheers|bye|goodbye|ciao|congrats|congratulations|welcome|lol|haha|hello|hi|hey)(?: .{0,24})?`, `(?:you're|you are|your) (?:welcome|right|so right|the best|great|amazing|awesome|funny|kind|so kind|very kind).*`, `let me (?:know|think|see).*`, `let's (?:go|see|do (?:it|this)|talk|start|begin|move on).*`,
 	`(?:no|not) (?:problem|worries|at all|really|yet|bad)`, `(?:got|makes) (?:it|sense).*`, `(?:take care|keep it up|well done|same here|me too|me neither|never mind|nevermind|one moment|just a (?:second|moment)|what a .*|how (?:nice|lovely|cool|sweet|sad|funny|wonderful|exciting).*|of course|for sure|no way|i'm (?:just )?kidding|just kidding|i'm listening|i'm all ears|i'm here)`,
@@ -273,6 +296,9 @@ func isRequest(s string, ws []string, lang speech.Lang) bool {
 	if (w == "do" || w == "don't" || w == "never" || w == "always") && first+1 < len(ws) && imperatives[ws[first+1]] {
 		return true
 	}
+	if commands[w] {
+		return true
+	}
 	if !imperatives[w] {
 		return false
 	}
@@ -281,11 +307,13 @@ func isRequest(s string, ws []string, lang speech.Lang) bool {
 
 var (
 	callMe         = regexp.MustCompile(`^(?i:please )?(?i:call me) \p{Lu}`)
-	wishForHelp    = regexp.MustCompile(`^(?:so |and |then |now )?(?:i (?:want|need|would like|'d like|wish)|i'd like|i'd love|we need|i'd appreciate|i would love) (?:for )?(?:you|your|help|some help|advice|some advice|ideas|some ideas|suggestions|recommendations|to (?:know|ask|hear|understand|find out)|an? (?:answer|explanation|summary|list|recipe|recommendation|suggestion|idea)|information|some information)\b|^i (?:wonder|was wondering|am wondering|'m wondering|'m curious|am curious)\b|^i'm (?:wondering|curious|looking for (?:advice|ideas|suggestions|recommendations|tips|help))\b|^(?:can|could|would|will) you\b|^(?:any|some) (?:ideas|tips|advice|suggestions|recommendations)\b|^what about\b|^how about\b`)
+	wishForHelp    = regexp.MustCompile(`^(?:so |and |then |now )?(?:i (?:want|need|would like|'d like|wish)|i'd like|i'd love|we need|i'd appreciate|i would love) (?:for )?(?:you|your|help|some help|advice|some advice|ideas|some ideas|suggestions|recommendations|to (?:know|ask|hear|understand|find out)|an? (?:answer|explanation|summary|list|recipe|recommendation|suggestion|idea)|information|some information)\b|^i (?:wonder|was wondering|am wondering|'m wondering|'m curious|am curious)\b|^i'm (?:wondering|curious|looking for (?:advice|ideas|an? (?:recipe|word|way|tool|synonym|recommendation|good)|suggestions|recommendations|tips|help))\b|^(?:can|could|would|will) you\b|^(?:any|some) (?:ideas|tips|advice|suggestions|recommendations)\b|^what about\b|^how about\b`)
 	latinRequest   = regexp.MustCompile(`^(?:bitte\b|sag mir|sagen sie mir|erzähl mir|zeig mir|zeigen sie|gib mir|hilf mir|helfen sie|schreib (?:mir|eine|einen|ein)|erkläre?(?: mir)?|kannst du|können sie|könntest du|nenne mir|fass(?:e)? |übersetze? |empfiehl |such(?:e)? mir|por favor\b|dime|cuéntame|muéstrame|ayúdame|explícame|puedes|podrías|escribe (?:un|una)|recomiéndame|traduce |busca |dis-moi|dites-moi|montre(?:z)?-moi|aide(?:z)?-moi|explique(?:z)?-moi|peux-tu|pouvez-vous|pourrais-tu|écris |recommande|traduis |s'il (?:te|vous) plaît|dimmi|mostrami|aiutami|spiegami|puoi|potresti|scrivi |consigliami|traduci |per favore|diga-me|me diga|diz-me|mostre-me|me mostre|ajude-me|me ajude|me ajuda|explique|você pode|pode me|podes|escreva |recomende|traduza )|(?:bitte|por favor|s'il (?:te|vous) plaît|per favore)$`)
 	foreignRequest = regexp.MustCompile(`^(?:请(?:问|你|帮|给|告|写|介|解|推|翻|总)|帮我|帮忙|告诉我|给我(?:讲|写|推荐|介绍|一|列)|推荐|介绍一下|解释|翻译|总结|写一|能不能|可不可以|你能|你可以|麻烦)`)
 	politeWords    = words("please just now then ok okay so and also kindly maybe")
-	imperatives    = words(`tell show give help write explain summarize summarise translate list find make create generate suggest recommend remind describe search book send play open add set schedule draft fix check
+	// commands begin nothing but requests.
+	commands    = words("tell translate summarize summarise explain rewrite generate recommend suggest remind describe calculate convert compare proofread rephrase paraphrase shorten simplify elaborate give show write analyze analyse compute")
+	imperatives = words(`tell show give help write explain summarize summarise translate list find make create generate suggest recommend remind describe search book send play open add set schedule draft fix check
 		compare calculate let stop start continue rewrite answer look think imagine forget repeat say try use run go keep call define convert format read update delete remove cancel order buy plan prepare review
 		proofread correct improve shorten expand note ignore wait be come provide pick choose name teach analyze analyse compute count guess ask follow turn put do share sing respond reply talk walk`)
 	objectStart = words(`me us a an the my our your this that it these those some for to up out in about how what when where why who if all any with him her them on at down again more another one two three five ten every

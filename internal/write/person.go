@@ -132,6 +132,9 @@ func aboutSomebody(s string, ws []string, lang speech.Lang) bool {
 		}
 	}
 	first, _ := utf8.DecodeRuneInString(raw[0])
+	if possessive.MatchString(s) || lang == speech.English && len(ws) > 2 && ws[0] == "the" && theirs[ws[1]] {
+		return true
+	}
 	if unicode.IsUpper(first) && !commonStarts[strings.ToLower(raw[0])] && !articles[strings.ToLower(raw[0])] && (verbish[strings.ToLower(raw[1])] || lang == speech.English && speech.TenseOf(raw[1]+" x", lang) == speech.Past) {
 		return true
 	}
@@ -140,6 +143,8 @@ func aboutSomebody(s string, ws []string, lang speech.Lang) bool {
 
 var (
 	genericSubject = words("people everyone everybody life food water coffee music")
+	possessive     = regexp.MustCompile(`^\p{Lu}[\p{L}-]+['’]s \p{L}`)
+	theirs         = words("kids children baby twins dog cat wife husband boss team client customer landlord family parents neighbours neighbors")
 	chineseKin     = regexp.MustCompile(`妈妈|爸爸|姐姐|妹妹|哥哥|弟弟|儿子|女儿|老婆|老公|丈夫|妻子|朋友|同事|老板|爷爷|奶奶|叔叔|阿姨`)
 	// thingIs is "the deadline of Atlas is …", also with a lower-case name.
 	thingIs = regexp.MustCompile(`(?i)^(?:the|die|der|das|el|la|le|il|lo|o|a) [\p{L} -]{2,40} (?:of|for|von|für|de|del|du|di|do|da|pour) [\p{L}\d' -]{2,40} (?:is|are|was|has|moved|changed|will|ist|es|est|è|é)\b|^(?:the) [\p{L}\d -]{2,40} (?:deadline|budget|owner|password|version|meeting|price|release|launch|address|port|status) (?:is|was|moved|changed|has|will)\b`)

@@ -233,7 +233,7 @@ func thingTopic(s string) (topic, bool) {
 var (
 	nameIs    = regexp.MustCompile(`^(?i:(?:my (?:first |full |real )?name is|(?:you can |please |everyone )?calls? me|people call me)) (\p{L}[\p{L}' -]*)`)
 	iAmName   = regexp.MustCompile(`^I am (\p{Lu}\p{Ll}+(?: \p{Lu}\p{Ll}+)?)[.!]?$`)
-	favourite = regexp.MustCompile(`^(?:(?i:my)|(\p{Lu}[\p{L}-]+)'s) (?i:new |all-time |absolute |current )?(?i:favou?rite) ([\p{L} ]+?) (?i:is|are|was|has always been) (?i:now |still )?(.+)`)
+	favourite = regexp.MustCompile(`^(?:(?i:my)|(\p{Lu}[\p{L}-]+)'s) (?i:new |all-time |absolute |current )?(?i:favou?rite) (\p{L}+(?: \p{L}+)?) (?i:is|are|was|has always been) (?i:now |still )?(.+)`)
 	kinThing  = regexp.MustCompile(`^(?i:my|our) (\p{L}+)(?: (\p{Lu}[\p{L}-]+))?'s (?i:new )?([\p{L} -]{2,30}?) (?i:is|are|is now|changed to|is called|is named) (.+)`)
 	// single are attributes that one has one value of at a time. "My car is red"
 	// and "my car is broken" contradict nothing.
@@ -419,7 +419,7 @@ var inName = words("of the de la del der den am an upon sur di da do dos das von
 var inHouse = regexp.MustCompile(`(?i)^(?:the|a|an|another|our|my) (?:[\p{L}-]+ ){0,3}(?:team|department|role|job|position|project|company|division|group|next|other|new version)\b`)
 
 // valueEnd ends a value.
-var valueEnd = regexp.MustCompile(`(?i)[.,;:!?(\[]+(?:\s|$)|[;!?(\[]| (?:and|but|because|since|until|till|when|where|which|who|while|so|ago|last|next|yesterday|today|tomorrow|right now|now|these days|at the moment|currently|as of|after|before|though|although|instead|again|with my|with our|with a|for (?:a|the|two|three|four|five|six|seven|eight|nine|ten|\d+|many|several|almost|over|about)|in (?:\d{4}|January|February|March|April|May|June|July|August|September|October|November|December)|this (?:week|month|year|morning|summer|spring|winter|fall|autumn)|a (?:few|couple|week|month|year)|\d+ (?:weeks?|months?|years?|days?)|(?:two|three|four|five|six) (?:weeks?|months?|years?|days?)|on (?:Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday))\b`)
+var valueEnd = regexp.MustCompile(`(?i)[.,;:!?(\[]+(?:\s|$)|[;!?(\[]| (?:and|but|because|since|until|till|when|where|which|who|while|so|ago|last|next|yesterday|today|tomorrow|right now|now|these days|at the moment|currently|lately|recently|nowadays|as of|after|before|though|although|instead|again|with my|with our|with a|for (?:a|the|two|three|four|five|six|seven|eight|nine|ten|\d+|many|several|almost|over|about)|in (?:\d{4}|January|February|March|April|May|June|July|August|September|October|November|December)|this (?:week|month|year|morning|summer|spring|winter|fall|autumn)|a (?:few|couple|week|month|year)|\d+ (?:weeks?|months?|years?|days?)|(?:two|three|four|five|six) (?:weeks?|months?|years?|days?)|on (?:Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday))\b`)
 
 func cutValue(v string) string {
 	if m := valueEnd.FindStringIndex(v); m != nil && m[0] > 0 {

@@ -23,10 +23,12 @@ func (f modelFunc) Complete(ctx context.Context, r prompts.Request) (prompts.Res
 	return f(ctx, r)
 }
 
+// last is the last message, the one with the candidate.
+func last(r prompts.Request) string { return r.Messages[len(r.Messages)-1].Text }
+
 // scored judges a memory by the number in its text: "weight 2.5".
 func scored(_ context.Context, r prompts.Request) (prompts.Response, error) {
-	last := r.Messages[len(r.Messages)-1].Text
-	_, after, _ := strings.Cut(last, "weight ")
+	_, after, _ := strings.Cut(last(r), "weight ")
 	var score float64
 	if _, err := fmt.Sscan(after, &score); err != nil {
 		return prompts.Response{}, err
@@ -87,7 +89,7 @@ func TestPointwiseChoosesByLogProbability(t *testing.T) {
 			for _, s := range tt.scores {
 				memories = append(memories, "weight "+s)
 			}
-			got, err := selector(t, modelFunc(scored), ModelOptions{Threshold: tt.threshold}).Select(t.Context(), retrieved(tt.k, memories...))
+			got, err := selector(t, modelFunc(scored), ModelOptions{Threshold: &tt.threshold}).Select(t.Context(), retrieved(tt.k, memories...))
 			require.NoError(t, err)
 			require.Equal(t, tt.want, ids(got))
 			require.Equal(t, "select.v1", got.Version)
@@ -124,7 +126,7 @@ func TestPointwisePrompts(t *testing.T) {
 		require.Contains(t, string(all), "2 April 2026", "the date in the user's time zone (MemOS#2369)")
 		require.Less(t, len(all), 3000, "a long memory is cut")
 	}
-	a, b := asked[0].Messages[1].Text, asked[1].Messages[1].Text
+	a, b := last(asked[0]), last(asked[1])
 	front := strings.Index(a, "weight 1")
 	require.Equal(t, a[:front], b[:front], "all candidates share their prompt's front")
 }
@@ -132,7 +134,7 @@ func TestPointwisePrompts(t *testing.T) {
 func TestPointwiseWithoutLogProbabilities(t *testing.T) {
 	t.Parallel()
 	m := modelFunc(func(_ context.Context, r prompts.Request) (prompts.Response, error) {
-		if strings.Contains(r.Messages[1].Text, "plums") {
+		if strings.Contains(last(r), "plums") {
 			return prompts.Response{Text: "Yes"}, nil
 		}
 		return prompts.Response{Text: "No"}, nil
@@ -158,7 +160,7 @@ func TestPointwiseFailsRatherThanDropACandidate(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			m := modelFunc(func(ctx context.Context, r prompts.Request) (prompts.Response, error) {
-				if strings.Contains(r.Messages[1].Text, "weight 9") {
+				if strings.Contains(last(r), "weight 9") {
 					return tt.bad()
 				}
 				if ctx.Err() != nil {
@@ -231,7 +233,7 @@ func TestListwise(t *testing.T) {
 				require.NoError(t, json.Unmarshal(r.Schema, &s))
 				require.Equal(t, []int{1, 2, 3}, s.Properties.Useful.Items.Enum, "only candidates can be named")
 				require.Equal(t, 2, s.Properties.Useful.MaxItems)
-				require.Contains(t, r.Messages[1].Text, "2. [2 April 2026] b")
+				require.Contains(t, last(r), "2. [2 April 2026] b")
 				return prompts.Response{Text: tt.reply}, nil
 			})
 			got, err := selector(t, m, ModelOptions{Listwise: true}).Select(t.Context(), retrieved(2, "a", "b", "c"))
@@ -243,7 +245,7 @@ func TestListwise(t *testing.T) {
 	t.Run("what does not fit is left out from the end", func(t *testing.T) {
 		t.Parallel()
 		m := modelFunc(func(_ context.Context, r prompts.Request) (prompts.Response, error) {
-			if strings.Contains(r.Messages[1].Text, "3. ") {
+			if strings.Contains(last(r), "3. ") {
 				return prompts.Response{}, memory.Errorf(memory.CodeTooLong, "too long")
 			}
 			return prompts.Response{Text: `{"useful":[1,3]}`}, nil

@@ -56,8 +56,16 @@ func TenseOf(sentence string, lang Lang) Tense {
 		}
 		switch {
 		case futureCues[lang][w]:
-			if lang == English && (w == "next" || w == "due" || w == "plan" || w == "plans") && i+1 < len(words) && (words[i+1] == "to" && w != "plan" && w != "plans" && w != "due" || before == "the" && w == "plan") {
-				continue // "next to the church"
+			next := ""
+			if i+1 < len(words) {
+				next = words[i+1]
+			}
+			switch {
+			case lang == English && w == "next" && next == "to", // the church
+				lang == English && (w == "plan" || w == "plans") && next != "to" && next != "on",
+				lang == English && w == "due" && next == "to",
+				(w == "mañana" || w == "morgen") && daytime[before]: // in the morning
+				continue
 			}
 			return Future
 		case lang == English && w == "going" && i+2 < len(words) && words[i+1] == "to" && !nounAfter[words[i+2]]:
@@ -79,6 +87,7 @@ func TenseOf(sentence string, lang Lang) Tense {
 // nounAfter follow "going to" where it is a movement.
 var (
 	nounAfter = set(`the a an my our school work church university college bed`)
+	daytime   = set(`la una cada esta por am guten jeden heute gestern den dem`)
 	// motion verbs speak of the future in the progressive.
 	motion = set(`flying leaving moving starting meeting travelling traveling visiting arriving getting having joining`)
 	// ambiguousPast may be a present, too.

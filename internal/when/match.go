@@ -493,6 +493,44 @@ func (f *finder) yearless(m time.Month, d int, lean Lean) (time.Time, bool) {
 	return best, found
 }
 
+// direction decides where a time without a year lies when the words before it or
+// the tense say so; guessed says that they do not.
+func (f *finder) direction(i int, m time.Month, d int) (lean Lean, guessed bool) {
+	switch f.at(i - 1) {
+	case "since", "seit", "desde", "depuis", "dal":
+		return Past, false
+	case "until", "till", "by", "bis", "hasta", "até":
+		return Future, false
+	}
+	lean = f.leaning()
+	switch {
+	case lean == Past:
+		// "I signed up for the race on 23 May": said in March, that is in May.
+		if prev := f.at(i - 1); prev == "to" || prev == "for" || prev == "auf" || slices.ContainsFunc(f.words, func(w word) bool { return arranging[w.s] }) {
+			past, ok1 := f.yearless(m, d, Past)
+			next, ok2 := f.yearless(m, d, Future)
+			if ok1 && ok2 && 2*next.Sub(f.today) < f.today.Sub(past) {
+				return Future, true
+			}
+		}
+	case lean == Auto && f.lang == speech.English:
+		// English speaks of the past in the past; "we open on 15 November" is to come.
+		for _, w := range f.words {
+			if presentAux[w.s] || strings.HasSuffix(w.s, "'m") || strings.HasSuffix(w.s, "'re") {
+				return Future, false
+			}
+		}
+		return Future, true
+	}
+	return lean, lean == Auto
+}
+
+var (
+	presentAux = words("is are am isn't aren't start starts open opens leave leaves arrive arrives begin begins end ends expire expires")
+	// arranging is done now for a time to come.
+	arranging = words("signed registered booked scheduled reserved planned enrolled invited arranged tickets angemeldet gebucht reserviert verschoben reservé reservado prenotato reservei")
+)
+
 // year reads a year at i.
 func (f *finder) year(i int) (year, words int) {
 	w := f.at(i)
@@ -583,13 +621,13 @@ func (f *finder) dayOfMonth(i int) int {
 	if shy && !f.g.onDay[f.at(i-1)] {
 		return 0
 	}
-	lean := f.leaning()
+	lean, guessed := f.direction(i, m, d)
 	from, ok := f.yearless(m, d, lean)
 	if !ok {
 		return 0
 	}
 	if p := f.put(i, end, from, addDays(from, 1), Day); p != nil {
-		p.Yearless, p.Guessed = true, lean == Auto
+		p.Yearless, p.Guessed = true, guessed
 	}
 	return end - i
 }
@@ -631,7 +669,8 @@ func (f *finder) monthAlone(i int) int {
 	if f.g.shy[name] && !f.words[i].capital && prev != "in" && prev != "since" && prev != "en" {
 		return 0
 	}
-	lean, now := f.leaning(), firstOfMonth(f.today, 0)
+	lean, guessed := f.direction(i, m, 1)
+	now := firstOfMonth(f.today, 0)
 	from, found := time.Time{}, false
 	for y := now.Year() - 1; y <= now.Year()+1; y++ {
 		t := time.Date(y, m, 1, 0, 0, 0, 0, now.Location())
@@ -643,7 +682,7 @@ func (f *finder) monthAlone(i int) int {
 		}
 	}
 	if p := f.put(i, i+1, from, firstOfMonth(from, 1), Month); p != nil {
-		p.Yearless, p.Guessed = true, lean == Auto
+		p.Yearless, p.Guessed = true, guessed
 	}
 	return 1
 }

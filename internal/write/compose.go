@@ -293,10 +293,12 @@ type person struct {
 }
 
 var (
-	kinName = regexp.MustCompile(`\b(?i:my|our|his|her) (?:\p{Ll}+ )??(?i:(sister|mother|mom|mum|daughter|wife|girlfriend|aunt|niece|grandmother|grandma|fiancée|brother|father|dad|son|husband|boyfriend|uncle|nephew|grandfather|grandpa|fiancé|friend|colleague|coworker|boss|manager|neighbour|neighbor|roommate|partner|cousin|teacher|doctor|coach)),? (\p{Lu}[\p{L}'-]+)`)
-	actName = regexp.MustCompile(`(?:^|[.!?] )(\p{Lu}[\p{Ll}'-]+) (?:is|was|has|said|told|called|moved|works|lives|likes|loves|wants|got|came|went|started|visited|bought|will)\b`)
-	female  = words("sister mother mom mum daughter wife girlfriend aunt niece grandmother grandma fiancée")
-	male    = words("brother father dad son husband boyfriend uncle nephew grandfather grandpa fiancé")
+	kinName    = regexp.MustCompile(`\b(?i:my|our|his|her) (?:\p{Ll}+ )??(?i:(sister|mother|mom|mum|daughter|wife|girlfriend|aunt|niece|grandmother|grandma|fiancée|brother|father|dad|son|husband|boyfriend|uncle|nephew|grandfather|grandpa|fiancé|friend|colleague|coworker|boss|manager|neighbour|neighbor|roommate|partner|cousin|teacher|doctor|coach)),? (\p{Lu}[\p{L}'-]+)`)
+	actName    = regexp.MustCompile(`(?:^|[.!?] )(\p{Lu}[\p{Ll}'-]+) (?:is|was|has|said|told|called|moved|works|lives|likes|loves|wants|got|came|went|started|visited|bought|will)\b`)
+	calledName = regexp.MustCompile(`\b(?i:called|named) (\p{Lu}[\p{L}'-]+)`)
+	ownerName  = regexp.MustCompile(`^(\p{Lu}[\p{L}-]+)['’]s (?i:birthday|wife|husband|mother|father|sister|brother|son|daughter|job|boss|wedding|party|school)\b`)
+	female     = words("sister mother mom mum daughter wife girlfriend aunt niece grandmother grandma fiancée")
+	male       = words("brother father dad son husband boyfriend uncle nephew grandfather grandpa fiancé")
 )
 
 // people are those whom a sentence names in a way that leaves no doubt that they
@@ -312,6 +314,11 @@ func people(s string) []person {
 			p.gender = 'h'
 		}
 		out = append(out, p)
+	}
+	for _, re := range []*regexp.Regexp{calledName, ownerName} {
+		if m := re.FindStringSubmatch(s); m != nil {
+			out = append(out, person{name: m[1]})
+		}
 	}
 	for _, m := range actName.FindAllStringSubmatch(s, 8) {
 		if !commonStarts[strings.ToLower(m[1])] {

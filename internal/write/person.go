@@ -103,7 +103,7 @@ var commonStarts = words(`the a an it this that these those there here he she th
 	january february march april may june july august september october november december more less other another such same new old big small different life time food work music movies`)
 
 // verbish are words that follow a subject.
-var verbish = words(`is was are were has had have will would can could should does did doesn't didn't isn't wasn't won't can't wants needs likes loves hates lives works moved started got went came said told thinks knows plays
+var verbish = words(`left found felt won shot hit hurt quit put let set beat read wore wrote starts leaves arrives comes goes gets says thinks visits plans is was are were has had have will would can could should does did doesn't didn't isn't wasn't won't can't wants needs likes loves hates lives works moved started got went came said told thinks knows plays
 	studies teaches runs owns leads manages costs uses needs decided owes ist war hat hatte wird wohnt arbeitet lebt kommt zieht heißt studiert mag liebt spielt es fue era tiene vive trabaja está se quiere est était a habite
 	travaille aime va è era ha vive lavora abita ama é foi tem mora trabalha está gosta`)
 

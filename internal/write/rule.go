@@ -87,7 +87,7 @@ func (w *run) text(text string) {
 			w.refuse(s.Text, reasonQuotation)
 			continue
 		}
-		st, reason := judge(s.Text, sentence, w.handed)
+		st, reason := judge(resolved(s.Text, w.earlier), sentence, w.handed)
 		if reason != "" {
 			// What follows a prompt's beginning is the prompt (mem0#4573).
 			prompt = reason == reasonPrompt && (i == 0 || roleMark(s.Text))
@@ -158,7 +158,7 @@ func roleMark(s string) bool {
 
 // keep makes the draft of a statement.
 func (w *run) keep(s statement, quote string) {
-	text := resolved(s.text, w.earlier)
+	text := s.text
 	mentions := when.Find(text, w.at.In(w.loc), s.lang, when.Auto)
 	t := topicOf(text, s.lang, mentions)
 	tense := speech.TenseOf(text, s.lang)
@@ -177,6 +177,9 @@ func (w *run) keep(s statement, quote string) {
 	d.Subject, d.Attribute, d.Value, d.Negates = t.subject, t.attribute, t.value, t.negates
 	w.times(&d, text, mentions, t, tense)
 	d.Kind = kindOf(s.lang, text, t, tense, mentions)
+	if d.Kind == memory.KindEvent && d.EventAt.After(w.at.AddDate(0, 0, 1)) {
+		d.Kind = memory.KindPlan
+	}
 	w.out.Drafts = append(w.out.Drafts, d)
 }
 
@@ -281,6 +284,8 @@ func startsWithPronoun(s string) bool {
 // kindOf classifies a statement.
 func kindOf(lang speech.Lang, text string, t topic, tense speech.Tense, mentions []when.Mention) memory.Kind {
 	switch {
+	case lang != speech.English && isPreference(lang, text) && t.attribute == "":
+		return memory.KindPreference
 	case t.attribute == Likes || strings.HasPrefix(t.attribute, "favourite:") || t.attribute == Diet:
 		return memory.KindPreference
 	case t.attribute != "" && !valueIsDate(t):

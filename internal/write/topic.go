@@ -72,6 +72,7 @@ var english = predicates(
 	says(Allergy, `(?:am|is|are) (?:severely |very |highly |deathly )?allergic to (.+)`),
 	says(Allergy, `(?:have|has) an? ([\p{L} ]+?) allergy`),
 	says(JobTitle, `(?:am|is|are|became|work as|works as|working as|started as|got promoted to|was promoted to|been promoted to|got a job as|am working as|is working as) (?:an? |the )?((?:[\p{L}-]+ ){0,3}?(?:`+jobs+`))\b`),
+	says(JobTitle, `(?:am |is )?(?:work|works|working) (?:at|for|in) .{2,40}? as (?:an? |the |our )?((?:[\p{L}-]+ ){0,3}?(?:`+jobs+`))\b`),
 	says(Age, `(?:am|is|turned|are) (\d{1,3}|twenty|thirty|forty|fifty|sixty|seventy|eighty|ninety|(?:twenty|thirty|forty|fifty|sixty|seventy)-[a-z]+)(?: years old| now| today|$|[.,!])`),
 	says(Birthday, `(?:was|were) born on (.+)`),
 	proper(says(Origin, `(?:was|were) born (?:and raised )?in (\p{L}.+)`)),
@@ -95,6 +96,7 @@ var english = predicates(
 // things are predicates of named things: "the deadline of Atlas is 3 March".
 var (
 	ofThing  = regexp.MustCompile(`^(?i:the|our|my) (?i:new |current |final )?([\p{L} -]{2,30}?) (?i:of|for|from) (?i:the |project |our |my )?([\p{L}\d][\p{L}\d'&._-]*(?: [\p{Lu}\d][\p{L}\d'&._-]*){0,3}) ` + changes + `(.+)`)
+	setThing = regexp.MustCompile(`\b(?i:raised|increased|reduced|cut|changed|moved|extended|postponed|pushed|set|lowered|updated|doubled|brought forward) (?i:the|our|my) ([\p{L} -]{2,30}?) (?i:of|for|from) (?i:the |project |our |my )?([\p{L}\d][\p{L}\d'&._-]*(?: [\p{Lu}\d][\p{L}\d'&._-]*){0,3}) (?i:(?:from .{1,40}? )?to) (.+)`)
 	hisThing = regexp.MustCompile(`^(?i:project |the )?(\p{L}[\p{L}\d&._-]*(?: \p{Lu}[\p{L}\d&._-]*){0,2})(?:'s|s') (?i:new |current |final )?([\p{L} -]{2,30}?) ` + changes + `(.+)`)
 	namedOf  = regexp.MustCompile(`^(?i:the|our) (?i:new |current |final |project )?([\p{L}\d][\p{L}\d'&._-]*) (?i:(` + nouns + `)) ` + changes + `(.+)`)
 	myThing  = regexp.MustCompile(`^(?i:my|our) (?i:new |current |all-time )?([\p{L}-]+(?: (?:phone|mobile|cell|e-mail|email|bank|home|work|street|postal)?(?: ?[\p{L}-]+)){0,2}?) (?i:is|are|was changed to|has changed to|changed to|will be|is now|are now|has been) (?i:called |named |now |set to )?(.+)`)
@@ -215,6 +217,9 @@ func thingTopic(s string) (topic, bool) {
 			return topic{subject: subject, attribute: attributeName(m[3]), value: m[4]}, true
 		}
 	}
+	if m := setThing.FindStringSubmatch(s); m != nil && hasOne(m[1], m[3]) {
+		return topic{subject: canonical(m[2]), attribute: attributeName(m[1]), value: m[3]}, true
+	}
 	if m := ofThing.FindStringSubmatch(s); m != nil && !strings.Contains(m[1], " of ") {
 		return topic{subject: canonical(m[2]), attribute: attributeName(m[1]), value: m[3]}, true
 	}
@@ -296,11 +301,13 @@ func nationality(s string) bool {
 
 // spellOut spells contractions out.
 func spellOut(s string) string {
-	if !strings.ContainsAny(s, "'’") {
+	if !strings.ContainsAny(s, "'’") && !strings.Contains(s, " stand ") {
 		return s
 	}
-	return contractions.Replace(strings.ReplaceAll(s, "’", "'"))
+	return contractions.Replace(cannotStand.ReplaceAllString(strings.ReplaceAll(s, "’", "'"), "detest"))
 }
+
+var cannotStand = regexp.MustCompile(`(?i)\b(?:can't|cannot|can not|couldn't) stand\b`)
 
 var contractions = strings.NewReplacer("can't", "can not", "won't", "will not", "n't", " not", "I'm", "I am", "i'm", "i am", "'re ", " are ", "'ve ", " have ", "'ll ", " will ",
 	"e's been", "e has been", "He's", "He is", "he's", "he is", "She's", "She is", "she's", "she is", "It's", "It is", "name's", "name is")
@@ -449,7 +456,7 @@ const maxTopicBytes = 120
 func (t topic) clean() topic {
 	switch {
 	case t.attribute == "deadline" || strings.Contains(t.attribute, "date") || t.attribute == Birthday || t.attribute == Email || t.attribute == Phone || t.attribute == Address ||
-		t.attribute == "version" || t.attribute == "url" || t.attribute == "hostname" || t.attribute == "meeting" || t.attribute == "launch" || t.attribute == "release" || t.attribute == "price" || t.attribute == "budget":
+		t.attribute == "meeting" || t.attribute == "launch" || t.attribute == "release":
 		t.value = cutDateValue(t.value)
 	case t.attribute == Likes:
 		t.value = likedThing(cutValue(t.value))

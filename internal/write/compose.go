@@ -229,9 +229,9 @@ func laterVerb(fields []string) bool {
 		if w != "and" && w != "but" && w != "or" && w != "then" {
 			continue
 		}
-		for _, next := range fields[i+1 : min(i+3, len(fields))] {
-			n := bare(next)
-			if baseVerbs[n] && !nounToo[n] || irregular3[n] != "" {
+		for k := i + 1; k < min(i+3, len(fields)); k++ {
+			n := bare(fields[k])
+			if baseVerbs[n] && (!nounToo[n] || k+1 < len(fields) && afterVerb[bare(fields[k+1])]) || irregular3[n] != "" {
 				return true
 			}
 			if !midAdverbs[n] {
@@ -244,6 +244,8 @@ func laterVerb(fields []string) bool {
 
 // nounToo are base forms that as often are nouns: "rice and fish".
 var nounToo = words("fish water work love design code garden program paint trade change help water end fear care exercise dance")
+
+var afterVerb = words("at for with from in as on a an the my our every to")
 
 // resolved replaces a pronoun at the beginning of a sentence by the one person
 // that the same text has named before; people are those, "" when there is more
@@ -293,7 +295,7 @@ type person struct {
 }
 
 var (
-	kinName    = regexp.MustCompile(`\b(?i:my|our|his|her) (?:\p{Ll}+ )??(?i:(sister|mother|mom|mum|daughter|wife|girlfriend|aunt|niece|grandmother|grandma|fiancée|brother|father|dad|son|husband|boyfriend|uncle|nephew|grandfather|grandpa|fiancé|friend|colleague|coworker|boss|manager|neighbour|neighbor|roommate|partner|cousin|teacher|doctor|coach)),? (\p{Lu}[\p{L}'-]+)`)
+	kinName    = regexp.MustCompile(`(?:\b(?i:my|our|his|her|their)|\p{Lu}[\p{L}-]+['’]s) (?:\p{Ll}+ )??(?i:(sister|mother|mom|mum|daughter|wife|girlfriend|aunt|niece|grandmother|grandma|fiancée|brother|father|dad|son|husband|boyfriend|uncle|nephew|grandfather|grandpa|fiancé|friend|colleague|coworker|boss|manager|neighbour|neighbor|roommate|partner|cousin|teacher|doctor|coach)),? (\p{Lu}[\p{L}'-]+)`)
 	actName    = regexp.MustCompile(`(?:^|[.!?] )(\p{Lu}[\p{Ll}'-]+) (?:is|was|has|said|told|called|moved|works|lives|likes|loves|wants|got|came|went|started|visited|bought|will)\b`)
 	calledName = regexp.MustCompile(`\b(?i:called|named) (\p{Lu}[\p{L}'-]+)`)
 	ownerName  = regexp.MustCompile(`^(\p{Lu}[\p{L}-]+)['’]s (?i:birthday|wife|husband|mother|father|sister|brother|son|daughter|job|boss|wedding|party|school)\b`)

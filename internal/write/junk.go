@@ -99,6 +99,8 @@ func (s *statement) reject(ws []string, handed bool) string {
 	}
 	s.first = isFirstPerson(s.text, ws, s.lang)
 	switch {
+	case strings.HasSuffix(s.text, ":") || strings.HasSuffix(s.text, "："): // what it leads to is elsewhere
+		return reasonFragment
 	case !spaceless && len(ws) < 2 || spaceless && long < 3:
 		return reasonFragment
 	case s.asked || handed || s.first:

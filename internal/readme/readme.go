@@ -67,7 +67,7 @@ func Play(document string, run func(words []string) string) (fresh string, err e
 		}
 		out = append(out, lines[copied:e.first]...)
 		if got != "" {
-			out = append(out, strings.Split(short(got), "\n")...)
+			out = append(out, strings.Split(got, "\n")...)
 		}
 		copied = e.last
 	}
@@ -76,8 +76,6 @@ func Play(document string, run func(words []string) string) (fresh string, err e
 
 var (
 	turnID = regexp.MustCompile(`\bt_[0-9a-z]{26}\b`)
-	// longID is an id or a hash that is too long for a page.
-	longID = regexp.MustCompile(`\b([a-z]_[0-9a-z]{8}|[0-9a-f]{10})[0-9a-z]{10,}\b`)
 	// varying is what differs from run to run.
 	varying = []struct {
 		pattern *regexp.Regexp
@@ -92,9 +90,6 @@ var (
 		{regexp.MustCompile(`\s+`), " "},
 	}
 )
-
-// short cuts ids and hashes to what a page has room for.
-func short(s string) string { return longID.ReplaceAllString(s, "$1…") }
 
 // plain takes out what differs from run to run.
 func plain(s string) string {

@@ -24,7 +24,7 @@ func TestPlaysTheCommandsOfADocument(t *testing.T) {
 	})
 	require.ErrorContains(t, err, "line 4: $ lightmem remember")
 	require.Equal(t, [][]string{{"lightmem", "remember", "a  b", "c"}, {"lightmem", "trace", "t_77h33dbd00000000000000001x"}}, ran)
-	require.Contains(t, fresh, "added  m_99h33dbd…\n  0.75  t_77h33dbd…\n$ lightmem trace t_…\nturn t_77h33dbd…\n```")
+	require.Contains(t, fresh, "added  m_99h33dbd00000000000000001x\n  0.75  t_77h33dbd00000000000000001x\n$ lightmem trace t_…\nturn t_77h33dbd00000000000000001x\n```")
 	require.True(t, strings.HasSuffix(fresh, "end\n"))
 }
 

@@ -181,7 +181,7 @@ func finished(v Verdict, now time.Time, live []Neighbour) (Verdict, bool) {
 		if m.ValidTo.IsZero() && !m.ValidFrom.After(d.ValidTo) && d.Source.Strength() >= m.Source.Strength() {
 			v.Event, v.Reason = memory.EventSuperseded, "ended"
 			v.aim(m.ID)
-		} else if v.Target == "" && alike(d, n) {
+		} else if v.Target == "" && (alike(d, n) || !d.ValidFrom.Before(d.ValidTo) && NormalizeText(d.Text) == NormalizeText(m.Text)) {
 			v.Event, v.Reason, v.Target = memory.EventReinforced, "same meaning", m.ID
 			return v, true
 		}
@@ -282,7 +282,7 @@ func alike(d memory.Draft, n Neighbour) bool {
 	if apart(d, m) || d.ValidTo.IsZero() != m.ValidTo.IsZero() {
 		return false
 	}
-	if d.Attribute != "" && m.Attribute != "" && (!sameTopic(d, m) || NormalizeText(d.Value) != NormalizeText(m.Value)) {
+	if d.Attribute != "" && m.Attribute != "" && (!sameTopic(d, m) || !sameStem(d.Value, m.Value)) {
 		return false
 	}
 	return sameMeaning(d.Text, m.Text, n.Cosine, sameTopic(d, m))

@@ -217,3 +217,100 @@ func TestUtilityOrdersWhatIsWorthKeeping(t *testing.T) {
 	require.True(t, math.IsInf(with(func(m *memory.Memory) { m.Pinned = true }), 1))
 	require.Positive(t, with(func(m *memory.Memory) { m.RecordedAt = day(-40000); m.LastSeen = time.Time{} }))
 }
+
+// memo plays statements through the rule and Decide as the store does, without
+// vectors, and returns what is live at the end.
+func memo(t *testing.T, texts ...string) []memory.Memory {
+	t.Helper()
+	var all []memory.Memory
+	for i, text := range texts {
+		a := said(text)
+		a.Scope, a.At = scope, a.At.AddDate(0, 0, i)
+		for _, d := range drafted(t, a).Drafts {
+			near := make([]write.Neighbour, len(all))
+			for k, m := range all {
+				near[k] = write.Neighbour{Memory: m, Cosine: -1, SameText: write.NormalizeText(m.Text) == write.NormalizeText(d.Text) && m.ValidTo.Equal(d.ValidTo)}
+			}
+			v := write.Decide(a, d, near)
+			for k := range all {
+				if all[k].ID == v.Target && v.Event == memory.EventSuperseded {
+					all[k].Status, all[k].ValidTo = memory.StatusSuperseded, v.Draft.ValidFrom
+				}
+			}
+			if v.Event == memory.EventReinforced || v.Event == memory.EventRefused {
+				continue
+			}
+			status := memory.StatusActive
+			if v.Event == memory.EventAdded && v.Target != "" {
+				status = memory.StatusSuperseded
+			}
+			d = v.Draft
+			all = append(all, memory.Memory{Scope: scope, ID: memory.ID(string(rune('a' + len(all)))), Text: d.Text, Subject: d.Subject, Attribute: d.Attribute, Value: d.Value,
+				Source: d.Source, Status: status, EventAt: d.EventAt, ValidFrom: d.ValidFrom, ValidTo: d.ValidTo, RecordedAt: a.At, Strength: 1})
+		}
+	}
+	return all
+}
+
+func live(all []memory.Memory) []string {
+	var out []string
+	for _, m := range all {
+		if m.Status == memory.StatusActive {
+			out = append(out, m.Text)
+		}
+	}
+	return out
+}
+
+// mem0#5850: five facts in three wordings each made 13 memories. Without any
+// vector the rules make them five.
+func TestFiveFactsInThreeWordings(t *testing.T) {
+	t.Parallel()
+	got := live(memo(t,
+		"I live in Bergen.", "I'm based in Bergen.", "I am living in Bergen now.",
+		"I work at Statnett.", "I'm employed at Statnett.", "I am working for Statnett.",
+		"My favourite colour is green.", "Green is my favourite colour.", "My favorite colour is green!",
+		"I'm allergic to peanuts.", "I am really allergic to peanuts.", "I have a peanut allergy.",
+		"The deadline of Atlas is 3 March.", "Atlas is due on 3 March.", "Atlas's deadline is 3 March.",
+	))
+	require.Len(t, got, 5, "%q", got)
+}
+
+func TestStoriesOfChange(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name  string
+		says  []string
+		live  []string
+		total int
+	}{
+		{"moving twice and back", []string{"I live in Bergen.", "I moved to Oslo.", "I moved back to Bergen."}, []string{"Nora moved back to Bergen."}, 3},
+		{"an update of a number", []string{"I've been at Google for 5 years.", "I've been at Google for 6 years."}, []string{"Nora has been at Google for 6 years."}, 2},
+		{"a deadline that moves twice", []string{"The deadline of Atlas is 3 March.", "The Atlas deadline was moved to 20 March.", "Atlas is due on 9 April 2027."}, []string{"Atlas is due on 9 April 2027."}, 3},
+		{"another project's deadline", []string{"The deadline of Atlas is 3 March.", "The deadline of Borealis is 9 March."}, []string{"The deadline of Atlas is 3 March (2027-03-03).", "The deadline of Borealis is 9 March (2027-03-09)."}, 2},
+		{"leaving, then another job", []string{"I work at Acme.", "I no longer work at Acme.", "I work at Statnett."}, []string{"Nora: I no longer work at Acme.", "Nora works at Statnett."}, 3},
+		{"likes add up", []string{"I love sushi.", "I love ramen.", "I don't like sushi any more."}, []string{"Nora loves ramen.", "Nora doesn't like sushi any more."}, 3},
+		{"liking it again", []string{"I hate olives.", "I like olives."}, []string{"Nora likes olives."}, 2},
+		{"what was before the present", []string{"I live in Bergen.", "I lived in Rome in 2015."}, []string{"Nora lives in Bergen.", "Nora lived in Rome in 2015."}, 2},
+		{"said twice that it is over", []string{"I used to live in Rome.", "I used to live in Rome."}, []string{"Nora used to live in Rome."}, 1},
+		{"it is over now", []string{"I live in Rome.", "I used to live in Rome."}, []string{"Nora used to live in Rome."}, 2},
+		{"a town and its country", []string{"I live in Norway.", "I live in Bergen."}, []string{"Nora lives in Norway.", "Nora lives in Bergen."}, 2},
+		{"moving to a country", []string{"I live in Bergen.", "I moved to Spain."}, []string{"Nora moved to Spain."}, 2},
+		{"an announcement changes nothing yet", []string{"I live in Bergen.", "I will move to Rome next month."}, []string{"Nora lives in Bergen.", "Nora will move to Rome next month (2026-06)."}, 2},
+		{"things that are not attributes", []string{"My car is red.", "My car is broken.", "My knee is sore.", "My knee is fine again."}, []string{"Nora's car is red.", "Nora's car is broken.", "Nora's knee is sore.", "Nora's knee is fine again."}, 4},
+		{"a habit that ends", []string{"I drink coffee.", "I stopped drinking coffee."}, []string{"Nora stopped drinking coffee."}, 2},
+		{"a decision changed", []string{"We decided to use MySQL for the database.", "We switched from MySQL to Postgres."}, []string{"Nora: We switched from MySQL to Postgres."}, 2},
+		{"German", []string{"Ich wohne in Leipzig.", "Ich bin nach Halle gezogen."}, []string{"Nora: Ich bin nach Halle gezogen."}, 2},
+		{"Chinese", []string{"我住在成都。", "我搬到了深圳。"}, []string{"Nora: 我搬到了深圳。"}, 2},
+		{"across languages", []string{"I live in Leipzig.", "Ich bin nach Halle gezogen."}, []string{"Nora: Ich bin nach Halle gezogen."}, 2},
+		{"mem0#1674: the same words three times", []string{"I love tea.", "I love tea!", "i love tea"}, []string{"Nora loves tea."}, 1},
+		{"graphiti#1728: strangers", []string{"My sister Anna lives in Oslo.", "My brother Ben lives in Rome.", "I live in Bergen."}, []string{"Nora's sister Anna lives in Oslo.", "Nora's brother Ben lives in Rome.", "Nora lives in Bergen."}, 3},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			all := memo(t, c.says...)
+			require.Equal(t, c.live, live(all))
+			require.Len(t, all, c.total)
+		})
+	}
+}

@@ -47,7 +47,7 @@ type statement struct {
 // not. handed says that the whole text was handed in to be remembered.
 func judge(sentence string, lang speech.Lang, handed bool) (statement, string) {
 	s := statement{text: sentence, lang: lang}
-	if promptText.MatchString(sentence) {
+	if mayPrompt(sentence) && promptText.MatchString(sentence) {
 		return s, reasonPrompt
 	}
 	if looksLikeCode(sentence) {
@@ -130,6 +130,21 @@ var promptText = regexp.MustCompile(`(?i)` + strings.Join([]string{
 	`\bignorier\w*\b.{0,40}\b(?:anweisungen|anweisung|regeln)\b`, `\bignora\b.{0,40}\b(?:instrucciones|istruzioni|instruções)\b`, `\bignore[zs]?\b.{0,40}\b(?:instructions|consignes)\b`,
 	`忽略.{0,12}(?:指令|指示|提示)`, `你是一(?:个|名).{0,12}(?:助手|模型|机器人|AI)`,
 }, `|`))
+
+// promptSigns: each alternative of promptText needs one of them. Looking for them
+// first makes the rule twice as fast.
+var promptSigns = []string{"ignor", "disregard", "forget", "overrid", "you are", "you're", "you’re", "act as", "pretend", "system", "as an ai", "developer", "assistant", "human", "user", "ai:", "ai :", "<", "inst]", "##",
+	"your ", "respond", "reply", "answer", "conversation", "do not", "must always", "memor", "忽略", "你是"}
+
+func mayPrompt(sentence string) bool {
+	lower := strings.ToLower(sentence)
+	for _, sign := range promptSigns {
+		if strings.Contains(lower, sign) {
+			return true
+		}
+	}
+	return false
+}
 
 // strip cuts greetings, interjections and "remember that" from the front.
 func strip(s string, lang speech.Lang) (rest string, asked bool) {

@@ -109,7 +109,7 @@ var (
 	// cues only express a topic: two statements of one topic and one value do not
 	// differ by them.
 	cues = stems("work works working worked employed employee employ job job's position role live lives living lived reside resides based home residence moved move relocated settled " +
-		"favourite favorite like likes love loves prefer best most enjoy name named called due deadline is scheduled set date day end ends born birthday " +
+		"favourite favorite like likes love loves prefer best most enjoy name named called due deadline allergic allergy allergies have has is scheduled set date day end ends born birthday " +
 		"use using chose chosen decided decide picked settled went wohne lebe arbeite heiße vivo trabajo llamo habite travaille appelle")
 	// families are groups of words of which two are two facts.
 	families = familyOf(

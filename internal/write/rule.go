@@ -13,9 +13,9 @@ import (
 // RuleVersion names the rule in a draft.
 const RuleVersion = "rule.write.v1"
 
-// maxDrafts bounds what one turn may write; a message of 64 KiB can hold that
-// many sentences. What is over is refused, visibly.
-const maxDrafts = 200
+// maxDrafts bounds what one turn may write, as the store does; a message of 64
+// KiB can hold ten times as many sentences. What is over is refused, visibly.
+const maxDrafts = 64
 
 // Rule writes without a model: it cuts the turn into sentences, drops those that
 // are no statement about the user's world, and keeps the others in the speaker's

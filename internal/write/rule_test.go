@@ -234,7 +234,7 @@ func TestRuleKeepsMoreOfWhatIsHandedIn(t *testing.T) {
 func TestRuleBoundsALongTurn(t *testing.T) {
 	t.Parallel()
 	out := drafted(t, said(strings.Repeat("I like tea number 7. ", 3000)))
-	require.Len(t, out.Drafts, 200)
+	require.Len(t, out.Drafts, 64)
 	require.Equal(t, "too many statements in one turn", out.Refused[0].Reason)
 }
 

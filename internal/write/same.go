@@ -22,7 +22,7 @@ import (
 //     do not count.
 func sameMeaning(text, known string, cosine float64, topic bool) bool {
 	a, b := read(text), read(known)
-	if a.negated != b.negated || !slices.Equal(a.numbers, b.numbers) || !slices.Equal(a.names, b.names) {
+	if a.negated != b.negated || !slices.Equal(a.numbers, b.numbers) || a.namesLacking(b) || b.namesLacking(a) {
 		return false
 	}
 	mine, theirs, both := differ(a.content, b.content)
@@ -60,14 +60,21 @@ func sameBut(text, known string) bool {
 // reading is what of a text tells facts apart.
 type reading struct {
 	numbers, names, content []string // sorted, distinct
+	said                    map[string]bool
 	negated                 bool
 }
 
+// namesLacking reports whether r names somebody or something that other does not
+// (mem0#5630: "Ann" is not "Anna").
+func (r reading) namesLacking(other reading) bool {
+	return slices.ContainsFunc(r.names, func(n string) bool { return !other.said[n] })
+}
+
 func read(text string) reading {
-	var r reading
-	r.negated = negated(text)
+	r := reading{negated: negated(text), said: make(map[string]bool)}
 	for i, w := range tokens(text) {
 		lower := strings.ToLower(w)
+		r.said[lower] = true
 		if n, ok := number(lower); ok {
 			r.numbers = append(r.numbers, n)
 			continue
@@ -79,7 +86,7 @@ func read(text string) reading {
 			r.names = append(r.names, lower)
 		}
 	}
-	for _, w := range lexical.Words(text) {
+	for _, w := range lexical.Words(possessives.Replace(text)) {
 		if _, ok := number(w); !ok && !negationWords[w] && !adverbs[w] {
 			r.content = append(r.content, w)
 		}
@@ -139,6 +146,12 @@ func sameValue(attribute, a, b string) bool {
 	}
 	mine, theirs, both := differ(x, y)
 	return both > 0 && (len(mine) == 0 || len(theirs) == 0)
+}
+
+// sameStem reports whether two values are the same but for their endings
+// ("peanut", "peanuts").
+func sameStem(a, b string) bool {
+	return NormalizeText(a) == NormalizeText(b) || slices.Equal(lexical.Words(a), lexical.Words(b))
 }
 
 func valueWords(s string) []string {
@@ -213,3 +226,6 @@ func quotedIn(text, part string) bool {
 		rest = rest[i+len(part):]
 	}
 }
+
+// possessives are cut before stemming: "Atlas's" and "Atlas" stem apart.
+var possessives = strings.NewReplacer("'s ", " ", "’s ", " ")

@@ -7,6 +7,13 @@ import (
 	"github.com/lightmem/lightmem/memory"
 )
 
+// originRule marks the queries of the planning rule. They repeat parts of the
+// user's own words and count half; a model's add words of their own.
+const (
+	originRule = "rule"
+	ruleWeight = 0.5
+)
+
 // merge divides the budget among the queries (spec section 2.2): K1 =
 // ceil(budget/n) each, duplicates dropped, cut to the budget; what duplicates
 // and short lists leave unused goes to the next best of all queries.
@@ -24,8 +31,12 @@ func (x *index) merge(all []scored, budget int, excluded map[memory.ID]bool, w *
 	for i := range all {
 		if i != input {
 			others++
+			weight := 1.0
+			if all[i].query.Origin == originRule {
+				weight = ruleWeight
+			}
 			for s, v := range all[i].total {
-				fused[s] += v
+				fused[s] += weight * v
 			}
 		}
 	}

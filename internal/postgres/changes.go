@@ -4,6 +4,8 @@ import (
 	"context"
 	"time"
 
+	"github.com/jackc/pgx/v5"
+
 	"github.com/lightmem/lightmem/internal/postgres/query"
 	"github.com/lightmem/lightmem/internal/retrieve"
 	"github.com/lightmem/lightmem/memory"
@@ -17,11 +19,10 @@ var _ retrieve.Source = (*Store)(nil)
 // forgotten is never searched again.
 func (s *Store) Changes(ctx context.Context, model string, since int64) (retrieve.Delta, error) {
 	var delta retrieve.Delta
-	var rows []query.ItemsSinceRow
 	reset := false
 	err := s.once(ctx, "read changes", func(p *pipeline, scope memory.Scope) {
 		t, u := string(scope.Tenant), string(scope.User)
-		delta, rows, reset = retrieve.Delta{}, nil, since <= 0
+		delta, reset = retrieve.Delta{}, since <= 0
 		// The revision is read first: what a later snapshot adds to the items is
 		// brought again the next time, which does no harm.
 		p.add(func(q *query.Queries) error {
@@ -33,8 +34,9 @@ func (s *Store) Changes(ctx context.Context, model string, since int64) (retriev
 			return err
 		})
 		if since > 0 {
-			p.add(func(q *query.Queries) (err error) {
-				rows, err = q.ItemsSince(ctx, query.ItemsSinceParams{Tenant: t, UserID: u, Model: model, Since: since})
+			p.rows(ctx, query.ItemsSince, []any{t, u, model, since}, func(rows pgx.Rows) (err error) {
+				reader := itemReader{scope: scope}
+				delta.Items, err = reader.read(rows, nil)
 				return err
 			})
 		}
@@ -45,13 +47,6 @@ func (s *Store) Changes(ctx context.Context, model string, since int64) (retriev
 	if reset {
 		return s.all(ctx, model)
 	}
-	for _, r := range rows {
-		item, err := toItem(r.Memory, r.V)
-		if err != nil {
-			return retrieve.Delta{}, err
-		}
-		delta.Items = append(delta.Items, item)
-	}
 	return delta, nil
 }
 
@@ -61,23 +56,16 @@ func (s *Store) all(ctx context.Context, model string) (retrieve.Delta, error) {
 	err := s.once(ctx, "read memory", func(p *pipeline, scope memory.Scope) {
 		t, u := string(scope.Tenant), string(scope.User)
 		delta = retrieve.Delta{Reset: true}
+		live := int32(0)
 		p.add(func(q *query.Queries) error {
 			row, err := q.Revision(ctx, query.RevisionParams{Tenant: t, UserID: u})
-			delta.Revision = row.Revision
+			delta.Revision, live = row.Revision, row.Live
 			return unlessMissing(err)
 		})
-		p.add(func(q *query.Queries) error {
-			rows, err := q.ItemsAll(ctx, query.ItemsAllParams{Tenant: t, UserID: u, Model: model, MaxClosed: memory.DefaultCapacity})
-			if err != nil {
-				return err
-			}
-			delta.Items = make([]retrieve.Item, len(rows))
-			for i, r := range rows {
-				if delta.Items[i], err = toItem(r.Memory, r.V); err != nil {
-					return err
-				}
-			}
-			return nil
+		p.rows(ctx, query.ItemsAll, []any{t, u, model, int32(memory.DefaultCapacity)}, func(rows pgx.Rows) (err error) {
+			reader := itemReader{scope: scope}
+			delta.Items, err = reader.read(rows, make([]retrieve.Item, 0, live))
+			return err
 		})
 	})
 	return delta, err
@@ -89,36 +77,13 @@ func (s *Store) AsOf(ctx context.Context, model string, t time.Time) ([]retrieve
 	var items []retrieve.Item
 	err := s.once(ctx, "read memory as of a time", func(p *pipeline, scope memory.Scope) {
 		items = nil
-		p.add(func(q *query.Queries) error {
-			rows, err := q.ItemsAsOf(ctx, query.ItemsAsOfParams{
-				Tenant: string(scope.Tenant), UserID: string(scope.User), Model: model, AsOf: t, MaxItems: memory.DefaultCapacity,
-			})
-			if err != nil {
-				return err
-			}
-			items = make([]retrieve.Item, len(rows))
-			for i, r := range rows {
-				if items[i], err = toItem(r.Memory, r.V); err != nil {
-					return err
-				}
-				rewind(&items[i].Memory, r)
-			}
-			return nil
+		p.rows(ctx, query.ItemsAsOf, []any{string(scope.Tenant), string(scope.User), t, model, int32(memory.DefaultCapacity)}, func(rows pgx.Rows) (err error) {
+			reader := itemReader{scope: scope}
+			items, err = reader.read(rows, nil)
+			return err
 		})
 	})
 	return items, err
-}
-
-// rewind puts a memory back into the state that it was held in.
-func rewind(m *memory.Memory, r query.ItemsAsOfRow) {
-	if r.HeldVersion == nil { // unchanged since
-		return
-	}
-	m.Version, m.Status, m.Strength, m.Pinned = int(*r.HeldVersion), memory.Status(*r.HeldStatus), int(*r.HeldStrength), *r.HeldPinned
-	m.ValidTo, m.ExpiredAt, m.LastSeen, m.SupersededBy = fromNull(r.HeldValidTo), fromNull(r.HeldExpiredAt), fromNull(r.HeldLastSeen), ""
-	if r.HeldSupersededBy != nil {
-		m.SupersededBy = memory.ID(*r.HeldSupersededBy)
-	}
 }
 
 // Fetch implements retrieve.Source, with evidence and access counts.

@@ -7,7 +7,6 @@ import (
 
 	"github.com/lightmem/lightmem/internal/lexical"
 	"github.com/lightmem/lightmem/internal/postgres/query"
-	"github.com/lightmem/lightmem/internal/retrieve"
 	"github.com/lightmem/lightmem/memory"
 )
 
@@ -45,15 +44,6 @@ func toMemory(r query.Memory) (memory.Memory, error) {
 		}
 	}
 	return m, nil
-}
-
-// toItem returns a memory as the index wants it.
-func toItem(r query.Memory, v memory.Vector) (retrieve.Item, error) {
-	m, err := toMemory(r)
-	if err != nil {
-		return retrieve.Item{}, err
-	}
-	return retrieve.Item{Memory: m, Seq: r.Seq, Vector: v, Terms: unpackTerms(r.Analyzer, r.Terms)}, nil
 }
 
 // packTerms is the stored form of analysed terms.

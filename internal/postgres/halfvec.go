@@ -114,8 +114,9 @@ func decodeHalfvec(src []byte) (memory.Vector, error) {
 		return nil, fmt.Errorf("decode halfvec: %d bytes for %d dimensions", len(src), n)
 	}
 	out := make(memory.Vector, n)
+	src = src[4:]
 	for i := range out {
-		out[i] = fromHalf(binary.BigEndian.Uint16(src[4+2*i:]))
+		out[i] = fromHalf(uint16(src[2*i])<<8 | uint16(src[2*i+1]))
 	}
 	return out, nil
 }
@@ -154,17 +155,14 @@ func toHalf(f float32) uint16 {
 	return sign | uint16(uint32(e)<<10+half)
 }
 
-// fromHalf is exact.
+// fromHalf is exact. Shifted into a float32's place, a half's exponent is 112
+// too small; the multiplication mends that, for subnormals as well.
 func fromHalf(h uint16) float32 {
-	sign := uint32(h&0x8000) << 16
-	exp := uint32(h>>10) & 0x1f
-	frac := uint32(h) & 0x3ff
-	switch exp {
-	case 0: // zero and subnormals: frac · 2^-24
-		f := float32(frac) / (1 << 24)
-		return math.Float32frombits(math.Float32bits(f) | sign)
-	case 0x1f:
-		return math.Float32frombits(sign | 0x7f800000 | frac<<13)
+	bits := uint32(h&0x7fff) << 13
+	if h&0x7c00 == 0x7c00 { // infinite, or not a number
+		bits |= 0x7f800000
+	} else {
+		bits = math.Float32bits(math.Float32frombits(bits) * 0x1p112)
 	}
-	return math.Float32frombits(sign | (exp+127-15)<<23 | frac<<13)
+	return math.Float32frombits(bits | uint32(h&0x8000)<<16)
 }

@@ -109,10 +109,7 @@ func (s *Store) ListMemories(ctx context.Context, f MemoryFilter) (MemoryPage, e
 			}
 			for _, r := range rows {
 				if err := add(r.Memory, r.Evidence, func(m *memory.Memory) {
-					rewind(m, query.ItemsAsOfRow{
-						HeldVersion: r.HeldVersion, HeldStatus: r.HeldStatus, HeldValidTo: r.HeldValidTo, HeldExpiredAt: r.HeldExpiredAt,
-						HeldSupersededBy: r.HeldSupersededBy, HeldStrength: r.HeldStrength, HeldPinned: r.HeldPinned, HeldLastSeen: r.HeldLastSeen,
-					})
+					rewind(m, r)
 				}); err != nil {
 					return err
 				}
@@ -121,6 +118,18 @@ func (s *Store) ListMemories(ctx context.Context, f MemoryFilter) (MemoryPage, e
 		})
 	})
 	return page, err
+}
+
+// rewind puts a memory back into the state that it was held in.
+func rewind(m *memory.Memory, r query.ListMemoriesAsOfRow) {
+	if r.HeldVersion == nil { // unchanged since
+		return
+	}
+	m.Version, m.Status, m.Strength, m.Pinned = int(*r.HeldVersion), memory.Status(*r.HeldStatus), int(*r.HeldStrength), *r.HeldPinned
+	m.ValidTo, m.ExpiredAt, m.LastSeen, m.SupersededBy = fromNull(r.HeldValidTo), fromNull(r.HeldExpiredAt), fromNull(r.HeldLastSeen), ""
+	if r.HeldSupersededBy != nil {
+		m.SupersededBy = memory.ID(*r.HeldSupersededBy)
+	}
 }
 
 // Evidence is a turn that supports a memory.

@@ -39,6 +39,22 @@ func (p *pipeline) statement(ctx context.Context, sql string) {
 	})
 }
 
+// rows appends a query whose rows read takes one by one, where a typed slice of
+// them all would cost more than the query.
+func (p *pipeline) rows(ctx context.Context, sql string, args []any, read func(pgx.Rows) error) {
+	p.steps = append(p.steps, func(db query.DBTX) error {
+		rows, err := db.Query(ctx, sql, args...)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		if err := read(rows); err != nil {
+			return err
+		}
+		return rows.Err()
+	})
+}
+
 // sender is a connection or a pool.
 type sender interface {
 	SendBatch(ctx context.Context, b *pgx.Batch) pgx.BatchResults

@@ -1,16 +1,23 @@
 -- name: Revision :one
-SELECT revision, unknown_before FROM lightmem.app_user WHERE tenant = @tenant AND user_id = @user_id;
+SELECT revision, unknown_before, live FROM lightmem.app_user WHERE tenant = @tenant AND user_id = @user_id;
+
+-- The three queries of items have the same columns in the same order, which
+-- itemReader knows.
 
 -- name: ItemsSince :many
 -- What changed after a revision, of whatever status.
-SELECT sqlc.embed(m), e.v
+SELECT m.id, m.seq, m.version, m.strength, m.pinned, m.kind, m.status, m.source, m.event_at, m.valid_from, m.valid_to,
+    m.recorded_at, m.expired_at, m.last_seen, m.conversation, m.superseded_by, m.speaker, m.subject, m.attribute, m.value, m.text,
+    m.analyzer, m.terms, e.v
 FROM lightmem.memory m
 LEFT JOIN lightmem.memory_vector e ON e.tenant = @tenant AND e.user_id = @user_id AND e.memory_id = m.id AND e.model = @model
 WHERE m.tenant = @tenant AND m.user_id = @user_id AND m.revision > @since;
 
 -- name: ItemsAll :many
 -- All live items, and the newest superseded ones.
-SELECT sqlc.embed(m), e.v
+SELECT m.id, m.seq, m.version, m.strength, m.pinned, m.kind, m.status, m.source, m.event_at, m.valid_from, m.valid_to,
+    m.recorded_at, m.expired_at, m.last_seen, m.conversation, m.superseded_by, m.speaker, m.subject, m.attribute, m.value, m.text,
+    m.analyzer, m.terms, e.v
 FROM lightmem.memory m
 LEFT JOIN lightmem.memory_vector e ON e.tenant = @tenant AND e.user_id = @user_id AND e.memory_id = m.id AND e.model = @model
 WHERE m.tenant = @tenant AND m.user_id = @user_id
@@ -22,9 +29,13 @@ WHERE m.tenant = @tenant AND m.user_id = @user_id
 -- name: ItemsAsOf :many
 -- What was known at a time, as it stood then: the version that was current,
 -- or the row itself. What was forgotten since is gone from the past as well.
-SELECT sqlc.embed(m), e.v, h.version AS held_version, h.status AS held_status, h.valid_to AS held_valid_to,
-    h.expired_at AS held_expired_at, h.superseded_by AS held_superseded_by, h.strength AS held_strength, h.pinned AS held_pinned,
-    h.last_seen AS held_last_seen
+SELECT m.id, m.seq, coalesce(h.version, m.version) AS version, coalesce(h.strength, m.strength) AS strength,
+    coalesce(h.pinned, m.pinned) AS pinned, m.kind, coalesce(h.status, m.status) AS status, m.source, m.event_at, m.valid_from,
+    CASE WHEN h.version IS NULL THEN m.valid_to ELSE h.valid_to END AS valid_to,
+    m.recorded_at, CASE WHEN h.version IS NULL THEN m.expired_at ELSE h.expired_at END AS expired_at,
+    coalesce(h.last_seen, m.last_seen) AS last_seen, m.conversation,
+    CASE WHEN h.version IS NULL THEN m.superseded_by ELSE h.superseded_by END AS superseded_by,
+    m.speaker, m.subject, m.attribute, m.value, m.text, m.analyzer, m.terms, e.v
 FROM lightmem.memory m
 LEFT JOIN lightmem.memory_version h ON h.tenant = @tenant AND h.user_id = @user_id AND h.memory_id = m.id
     AND h.held_from <= @as_of AND h.held_to > @as_of

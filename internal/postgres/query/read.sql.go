@@ -92,7 +92,9 @@ func (q *Queries) Fetch(ctx context.Context, arg FetchParams) ([]FetchRow, error
 }
 
 const ItemsAll = `-- name: ItemsAll :many
-SELECT m.tenant, m.user_id, m.id, m.seq, m.revision, m.version, m.strength, m.pinned, m.kind, m.status, m.source, m.event_at, m.valid_from, m.valid_to, m.recorded_at, m.expired_at, m.changed_at, m.last_seen, m.conversation, m.turn_id, m.superseded_by, m.speaker, m.subject, m.attribute, m.value, m.rule, m.text, m.metadata, m.content_hash, m.analyzer, m.terms, m.twin, m.twin_cosine, e.v
+SELECT m.id, m.seq, m.version, m.strength, m.pinned, m.kind, m.status, m.source, m.event_at, m.valid_from, m.valid_to,
+    m.recorded_at, m.expired_at, m.last_seen, m.conversation, m.superseded_by, m.speaker, m.subject, m.attribute, m.value, m.text,
+    m.analyzer, m.terms, e.v
 FROM lightmem.memory m
 LEFT JOIN lightmem.memory_vector e ON e.tenant = $1 AND e.user_id = $2 AND e.memory_id = m.id AND e.model = $3
 WHERE m.tenant = $1 AND m.user_id = $2
@@ -110,8 +112,30 @@ type ItemsAllParams struct {
 }
 
 type ItemsAllRow struct {
-	Memory Memory
-	V      memory.Vector
+	ID           string
+	Seq          int64
+	Version      int32
+	Strength     int32
+	Pinned       bool
+	Kind         string
+	Status       string
+	Source       string
+	EventAt      time.Time
+	ValidFrom    time.Time
+	ValidTo      *time.Time
+	RecordedAt   time.Time
+	ExpiredAt    *time.Time
+	LastSeen     time.Time
+	Conversation string
+	SupersededBy *string
+	Speaker      string
+	Subject      string
+	Attribute    string
+	Value        string
+	Text         string
+	Analyzer     int16
+	Terms        []byte
+	V            memory.Vector
 }
 
 // All live items, and the newest superseded ones.
@@ -130,39 +154,29 @@ func (q *Queries) ItemsAll(ctx context.Context, arg ItemsAllParams) ([]ItemsAllR
 	for rows.Next() {
 		var i ItemsAllRow
 		if err := rows.Scan(
-			&i.Memory.Tenant,
-			&i.Memory.UserID,
-			&i.Memory.ID,
-			&i.Memory.Seq,
-			&i.Memory.Revision,
-			&i.Memory.Version,
-			&i.Memory.Strength,
-			&i.Memory.Pinned,
-			&i.Memory.Kind,
-			&i.Memory.Status,
-			&i.Memory.Source,
-			&i.Memory.EventAt,
-			&i.Memory.ValidFrom,
-			&i.Memory.ValidTo,
-			&i.Memory.RecordedAt,
-			&i.Memory.ExpiredAt,
-			&i.Memory.ChangedAt,
-			&i.Memory.LastSeen,
-			&i.Memory.Conversation,
-			&i.Memory.TurnID,
-			&i.Memory.SupersededBy,
-			&i.Memory.Speaker,
-			&i.Memory.Subject,
-			&i.Memory.Attribute,
-			&i.Memory.Value,
-			&i.Memory.Rule,
-			&i.Memory.Text,
-			&i.Memory.Metadata,
-			&i.Memory.ContentHash,
-			&i.Memory.Analyzer,
-			&i.Memory.Terms,
-			&i.Memory.Twin,
-			&i.Memory.TwinCosine,
+			&i.ID,
+			&i.Seq,
+			&i.Version,
+			&i.Strength,
+			&i.Pinned,
+			&i.Kind,
+			&i.Status,
+			&i.Source,
+			&i.EventAt,
+			&i.ValidFrom,
+			&i.ValidTo,
+			&i.RecordedAt,
+			&i.ExpiredAt,
+			&i.LastSeen,
+			&i.Conversation,
+			&i.SupersededBy,
+			&i.Speaker,
+			&i.Subject,
+			&i.Attribute,
+			&i.Value,
+			&i.Text,
+			&i.Analyzer,
+			&i.Terms,
 			&i.V,
 		); err != nil {
 			return nil, err
@@ -176,9 +190,13 @@ func (q *Queries) ItemsAll(ctx context.Context, arg ItemsAllParams) ([]ItemsAllR
 }
 
 const ItemsAsOf = `-- name: ItemsAsOf :many
-SELECT m.tenant, m.user_id, m.id, m.seq, m.revision, m.version, m.strength, m.pinned, m.kind, m.status, m.source, m.event_at, m.valid_from, m.valid_to, m.recorded_at, m.expired_at, m.changed_at, m.last_seen, m.conversation, m.turn_id, m.superseded_by, m.speaker, m.subject, m.attribute, m.value, m.rule, m.text, m.metadata, m.content_hash, m.analyzer, m.terms, m.twin, m.twin_cosine, e.v, h.version AS held_version, h.status AS held_status, h.valid_to AS held_valid_to,
-    h.expired_at AS held_expired_at, h.superseded_by AS held_superseded_by, h.strength AS held_strength, h.pinned AS held_pinned,
-    h.last_seen AS held_last_seen
+SELECT m.id, m.seq, coalesce(h.version, m.version) AS version, coalesce(h.strength, m.strength) AS strength,
+    coalesce(h.pinned, m.pinned) AS pinned, m.kind, coalesce(h.status, m.status) AS status, m.source, m.event_at, m.valid_from,
+    CASE WHEN h.version IS NULL THEN m.valid_to ELSE h.valid_to END AS valid_to,
+    m.recorded_at, CASE WHEN h.version IS NULL THEN m.expired_at ELSE h.expired_at END AS expired_at,
+    coalesce(h.last_seen, m.last_seen) AS last_seen, m.conversation,
+    CASE WHEN h.version IS NULL THEN m.superseded_by ELSE h.superseded_by END AS superseded_by,
+    m.speaker, m.subject, m.attribute, m.value, m.text, m.analyzer, m.terms, e.v
 FROM lightmem.memory m
 LEFT JOIN lightmem.memory_version h ON h.tenant = $1 AND h.user_id = $2 AND h.memory_id = m.id
     AND h.held_from <= $3 AND h.held_to > $3
@@ -198,16 +216,30 @@ type ItemsAsOfParams struct {
 }
 
 type ItemsAsOfRow struct {
-	Memory           Memory
-	V                memory.Vector
-	HeldVersion      *int32
-	HeldStatus       *string
-	HeldValidTo      *time.Time
-	HeldExpiredAt    *time.Time
-	HeldSupersededBy *string
-	HeldStrength     *int32
-	HeldPinned       *bool
-	HeldLastSeen     *time.Time
+	ID           string
+	Seq          int64
+	Version      int32
+	Strength     int32
+	Pinned       bool
+	Kind         string
+	Status       string
+	Source       string
+	EventAt      time.Time
+	ValidFrom    time.Time
+	ValidTo      interface{}
+	RecordedAt   time.Time
+	ExpiredAt    interface{}
+	LastSeen     time.Time
+	Conversation string
+	SupersededBy interface{}
+	Speaker      string
+	Subject      string
+	Attribute    string
+	Value        string
+	Text         string
+	Analyzer     int16
+	Terms        []byte
+	V            memory.Vector
 }
 
 // What was known at a time, as it stood then: the version that was current,
@@ -228,48 +260,30 @@ func (q *Queries) ItemsAsOf(ctx context.Context, arg ItemsAsOfParams) ([]ItemsAs
 	for rows.Next() {
 		var i ItemsAsOfRow
 		if err := rows.Scan(
-			&i.Memory.Tenant,
-			&i.Memory.UserID,
-			&i.Memory.ID,
-			&i.Memory.Seq,
-			&i.Memory.Revision,
-			&i.Memory.Version,
-			&i.Memory.Strength,
-			&i.Memory.Pinned,
-			&i.Memory.Kind,
-			&i.Memory.Status,
-			&i.Memory.Source,
-			&i.Memory.EventAt,
-			&i.Memory.ValidFrom,
-			&i.Memory.ValidTo,
-			&i.Memory.RecordedAt,
-			&i.Memory.ExpiredAt,
-			&i.Memory.ChangedAt,
-			&i.Memory.LastSeen,
-			&i.Memory.Conversation,
-			&i.Memory.TurnID,
-			&i.Memory.SupersededBy,
-			&i.Memory.Speaker,
-			&i.Memory.Subject,
-			&i.Memory.Attribute,
-			&i.Memory.Value,
-			&i.Memory.Rule,
-			&i.Memory.Text,
-			&i.Memory.Metadata,
-			&i.Memory.ContentHash,
-			&i.Memory.Analyzer,
-			&i.Memory.Terms,
-			&i.Memory.Twin,
-			&i.Memory.TwinCosine,
+			&i.ID,
+			&i.Seq,
+			&i.Version,
+			&i.Strength,
+			&i.Pinned,
+			&i.Kind,
+			&i.Status,
+			&i.Source,
+			&i.EventAt,
+			&i.ValidFrom,
+			&i.ValidTo,
+			&i.RecordedAt,
+			&i.ExpiredAt,
+			&i.LastSeen,
+			&i.Conversation,
+			&i.SupersededBy,
+			&i.Speaker,
+			&i.Subject,
+			&i.Attribute,
+			&i.Value,
+			&i.Text,
+			&i.Analyzer,
+			&i.Terms,
 			&i.V,
-			&i.HeldVersion,
-			&i.HeldStatus,
-			&i.HeldValidTo,
-			&i.HeldExpiredAt,
-			&i.HeldSupersededBy,
-			&i.HeldStrength,
-			&i.HeldPinned,
-			&i.HeldLastSeen,
 		); err != nil {
 			return nil, err
 		}
@@ -282,7 +296,10 @@ func (q *Queries) ItemsAsOf(ctx context.Context, arg ItemsAsOfParams) ([]ItemsAs
 }
 
 const ItemsSince = `-- name: ItemsSince :many
-SELECT m.tenant, m.user_id, m.id, m.seq, m.revision, m.version, m.strength, m.pinned, m.kind, m.status, m.source, m.event_at, m.valid_from, m.valid_to, m.recorded_at, m.expired_at, m.changed_at, m.last_seen, m.conversation, m.turn_id, m.superseded_by, m.speaker, m.subject, m.attribute, m.value, m.rule, m.text, m.metadata, m.content_hash, m.analyzer, m.terms, m.twin, m.twin_cosine, e.v
+
+SELECT m.id, m.seq, m.version, m.strength, m.pinned, m.kind, m.status, m.source, m.event_at, m.valid_from, m.valid_to,
+    m.recorded_at, m.expired_at, m.last_seen, m.conversation, m.superseded_by, m.speaker, m.subject, m.attribute, m.value, m.text,
+    m.analyzer, m.terms, e.v
 FROM lightmem.memory m
 LEFT JOIN lightmem.memory_vector e ON e.tenant = $1 AND e.user_id = $2 AND e.memory_id = m.id AND e.model = $3
 WHERE m.tenant = $1 AND m.user_id = $2 AND m.revision > $4
@@ -296,10 +313,34 @@ type ItemsSinceParams struct {
 }
 
 type ItemsSinceRow struct {
-	Memory Memory
-	V      memory.Vector
+	ID           string
+	Seq          int64
+	Version      int32
+	Strength     int32
+	Pinned       bool
+	Kind         string
+	Status       string
+	Source       string
+	EventAt      time.Time
+	ValidFrom    time.Time
+	ValidTo      *time.Time
+	RecordedAt   time.Time
+	ExpiredAt    *time.Time
+	LastSeen     time.Time
+	Conversation string
+	SupersededBy *string
+	Speaker      string
+	Subject      string
+	Attribute    string
+	Value        string
+	Text         string
+	Analyzer     int16
+	Terms        []byte
+	V            memory.Vector
 }
 
+// The three queries of items have the same columns in the same order, which
+// itemReader knows.
 // What changed after a revision, of whatever status.
 func (q *Queries) ItemsSince(ctx context.Context, arg ItemsSinceParams) ([]ItemsSinceRow, error) {
 	rows, err := q.db.Query(ctx, ItemsSince,
@@ -316,39 +357,29 @@ func (q *Queries) ItemsSince(ctx context.Context, arg ItemsSinceParams) ([]Items
 	for rows.Next() {
 		var i ItemsSinceRow
 		if err := rows.Scan(
-			&i.Memory.Tenant,
-			&i.Memory.UserID,
-			&i.Memory.ID,
-			&i.Memory.Seq,
-			&i.Memory.Revision,
-			&i.Memory.Version,
-			&i.Memory.Strength,
-			&i.Memory.Pinned,
-			&i.Memory.Kind,
-			&i.Memory.Status,
-			&i.Memory.Source,
-			&i.Memory.EventAt,
-			&i.Memory.ValidFrom,
-			&i.Memory.ValidTo,
-			&i.Memory.RecordedAt,
-			&i.Memory.ExpiredAt,
-			&i.Memory.ChangedAt,
-			&i.Memory.LastSeen,
-			&i.Memory.Conversation,
-			&i.Memory.TurnID,
-			&i.Memory.SupersededBy,
-			&i.Memory.Speaker,
-			&i.Memory.Subject,
-			&i.Memory.Attribute,
-			&i.Memory.Value,
-			&i.Memory.Rule,
-			&i.Memory.Text,
-			&i.Memory.Metadata,
-			&i.Memory.ContentHash,
-			&i.Memory.Analyzer,
-			&i.Memory.Terms,
-			&i.Memory.Twin,
-			&i.Memory.TwinCosine,
+			&i.ID,
+			&i.Seq,
+			&i.Version,
+			&i.Strength,
+			&i.Pinned,
+			&i.Kind,
+			&i.Status,
+			&i.Source,
+			&i.EventAt,
+			&i.ValidFrom,
+			&i.ValidTo,
+			&i.RecordedAt,
+			&i.ExpiredAt,
+			&i.LastSeen,
+			&i.Conversation,
+			&i.SupersededBy,
+			&i.Speaker,
+			&i.Subject,
+			&i.Attribute,
+			&i.Value,
+			&i.Text,
+			&i.Analyzer,
+			&i.Terms,
 			&i.V,
 		); err != nil {
 			return nil, err
@@ -362,7 +393,7 @@ func (q *Queries) ItemsSince(ctx context.Context, arg ItemsSinceParams) ([]Items
 }
 
 const Revision = `-- name: Revision :one
-SELECT revision, unknown_before FROM lightmem.app_user WHERE tenant = $1 AND user_id = $2
+SELECT revision, unknown_before, live FROM lightmem.app_user WHERE tenant = $1 AND user_id = $2
 `
 
 type RevisionParams struct {
@@ -373,12 +404,13 @@ type RevisionParams struct {
 type RevisionRow struct {
 	Revision      int64
 	UnknownBefore int64
+	Live          int32
 }
 
 func (q *Queries) Revision(ctx context.Context, arg RevisionParams) (RevisionRow, error) {
 	row := q.db.QueryRow(ctx, Revision, arg.Tenant, arg.UserID)
 	var i RevisionRow
-	err := row.Scan(&i.Revision, &i.UnknownBefore)
+	err := row.Scan(&i.Revision, &i.UnknownBefore, &i.Live)
 	return i, err
 }
 

@@ -29,7 +29,8 @@ ORDER BY m.seq DESC LIMIT 32;
 WITH rough AS MATERIALIZED (
     SELECT r.memory_id FROM lightmem.memory_vector r
     WHERE r.tenant = @tenant AND r.user_id = @user_id AND r.model = @model AND r.live
-    ORDER BY r.code <~> binary_quantize(@v::halfvec)
+        AND length(r.code) = (SELECT vector_dims(@v::halfvec))
+    ORDER BY r.code <~> (SELECT binary_quantize(@v::halfvec)) -- once, not for each row
     LIMIT 64
 )
 SELECT sqlc.embed(m), (1 - (e.v <=> @v::halfvec))::float8 AS cosine

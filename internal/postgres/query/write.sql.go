@@ -776,7 +776,8 @@ const Nearest = `-- name: Nearest :many
 WITH rough AS MATERIALIZED (
     SELECT r.memory_id FROM lightmem.memory_vector r
     WHERE r.tenant = $2 AND r.user_id = $3 AND r.model = $4 AND r.live
-    ORDER BY r.code <~> binary_quantize($1::halfvec)
+        AND length(r.code) = (SELECT vector_dims($1::halfvec))
+    ORDER BY r.code <~> (SELECT binary_quantize($1::halfvec)) -- once, not for each row
     LIMIT 64
 )
 SELECT m.tenant, m.user_id, m.id, m.seq, m.revision, m.version, m.strength, m.pinned, m.kind, m.status, m.source, m.event_at, m.valid_from, m.valid_to, m.recorded_at, m.expired_at, m.changed_at, m.last_seen, m.conversation, m.turn_id, m.superseded_by, m.speaker, m.subject, m.attribute, m.value, m.rule, m.text, m.metadata, m.content_hash, m.analyzer, m.terms, m.twin, m.twin_cosine, (1 - (e.v <=> $1::halfvec))::float8 AS cosine

@@ -60,7 +60,11 @@ func (c *locomoCommand) Run(ctx context.Context, s *session) error {
 	defer closeSteps()
 	report, err := eval.LoCoMoRetrieval(ctx, conversations, eval.Options{
 		Steps: steps, Tenant: memory.TenantID("eval-" + s.key()[:12]), Conversations: c.Conversations,
-		Progress: func(done, of int) { fmt.Fprintf(s.stderr, "measured %d of %d conversations\n", done, of) },
+		Progress: func(done, of int) {
+			if !s.json { // then standard error is for an error alone
+				fmt.Fprintf(s.stderr, "measured %d of %d conversations\n", done, of)
+			}
+		},
 	})
 	if err != nil {
 		return err

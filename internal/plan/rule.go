@@ -108,8 +108,8 @@ func (r *reading) read() {
 		r.personal = 0.85
 	case r.carried != "":
 		r.personal = 0.7
-	case r.asks && anyOf(joined, generalSigns[r.lang]):
-		r.personal = 0.3
+	case r.asks && anyOf(joined, generalSigns[r.lang]) && (len(r.entities) == 0 || anyOf(joined, subjectSigns)):
+		r.personal = 0.3 // "How does Ida train?" is about Ida, and not about training
 	case r.asks && len(r.entities) == 0 && anyOf(joined, whatSigns[r.lang]):
 		r.personal = 0.2
 	case len(r.entities) > 0:
@@ -117,7 +117,7 @@ func (r *reading) read() {
 	default:
 		r.personal = 0.5
 	}
-	r.general = !r.recalls && (r.personal < 0.5 || r.asks && anyOf(joined, adviceSigns[r.lang]) && r.personal < personalOnly)
+	r.general = !r.recalls && (r.personal < 0.5 || r.asks && len(r.entities) == 0 && anyOf(joined, adviceSigns[r.lang]) && r.personal < personalOnly)
 	r.past = anyOf(joined, pastSigns[r.lang]) || r.lang == speech.Chinese && containsAny(r.turn.Text, "以前", "之前", "过去", "曾经", "原来") || r.lang == speech.Japanese && containsAny(r.turn.Text, "以前", "前は", "昔")
 	r.times()
 	if r.carried != "" && !slices.ContainsFunc(r.entities, func(e string) bool { return strings.EqualFold(e, r.carried) }) && len(r.entities) < maxEntities {

@@ -128,7 +128,7 @@ func TestRulePast(t *testing.T) {
 func TestRuleAsksForGeneralKnowledgeOnlyWhenTheQuestionIsGeneral(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]bool{
-		"Remind me what I decided about the timeline": false, "What did I say about the budget?": false, "Where do I live?": false, "Do you remember my birthday?": false, "What is my deadline?": false, "Hello!": false,
+		"Remind me what I decided about the timeline": false, "What did I say about the budget?": false, "Where do I live?": false, "Do you remember my birthday?": false, "What is my deadline?": false, "How does Ida train for the race?": false, "What advice did Ida give?": false, "Hello!": false,
 		"What is photosynthesis?": true, "How does a heat pump work?": true, "What is the difference between TCP and UDP?": true, "Was ist Photosynthese?": true,
 	} {
 		p := rule(t, turn(text))

@@ -70,6 +70,8 @@ var (
 		speech.German:  {"wie funktioniert", "warum", "erkläre", "wie kann man"}, speech.Spanish: {"cómo funciona", "por qué", "explica"},
 		speech.French: {"comment fonctionne", "pourquoi", "explique"}, speech.Italian: {"come funziona", "perché", "spiega"}, speech.Portuguese: {"como funciona", "por que", "explique"},
 	}
+	// subjectSigns are about subjects, which have names, too.
+	subjectSigns = []string{"difference between", "explain", "define", "unterschied zwischen", "diferencia entre", "différence entre", "differenza tra", "diferença entre"}
 	// whatSigns do, too, when nothing is named.
 	whatSigns = map[speech.Lang][]string{
 		speech.English: {"what is", "what are", "what's"}, speech.German: {"was ist", "was sind"}, speech.Spanish: {"qué es", "qué son"}, speech.French: {"qu'est-ce que", "quel est"},
@@ -100,7 +102,7 @@ var (
 		speech.Portuguese: set("ela ele dela dele"),
 	}
 	beforeSigns = set("before until till vor bis antes avant jusqu'à prima antes até")
-	sinceSigns  = set("since seit desde depuis da dal dalla from ab")
+	sinceSigns  = set("since seit desde depuis dal dalla ab")
 	afterSigns  = set("after nach después après dopo depois")
 	// emptyWords are no content.
 	emptyWords = set(`what did do does was were is are am i i'm we me my our you us the a an and or of on in at to for from with about happened happen happening doing done have had has been be that this it there who where when why

@@ -150,9 +150,9 @@ func TestTemporalHoldsNoTextOfPeopleInClear(t *testing.T) {
 		text.Write(raw)
 	}
 	require.Contains(t, text.String(), "binary/encrypted")
-	description, err := s.client.DescribeWorkflowExecution(context.Background(), receipt.WorkflowID, "")
+	description, err := s.client.DescribeWorkflow(context.Background(), receipt.WorkflowID, "")
 	require.NoError(t, err)
-	raw, err := proto.Marshal(description)
+	raw, err := proto.Marshal(description.RawResponse)
 	require.NoError(t, err)
 	text.Write(raw)
 	for _, clear := range []string{secretWord, "zacharias", "acme-corp", "about-animals", r.IdempotencyKey} {

@@ -128,7 +128,9 @@ func TestCommandLineShapes(t *testing.T) {
 		return out
 	}
 	user := []string{"--tenant", "acme", "--user", "gerd"}
-	with := func(command string, more ...string) []string { return append(append([]string{command}, user...), more...) }
+	with := func(command string, more ...string) []string {
+		return append(append([]string{command}, user...), more...)
+	}
 
 	remembered := run(with("remember", "--at", "2026-05-04T09:00:00Z", "I live in Paris.")...)
 	first := remembered["results"].([]any)[0].(map[string]any)

@@ -255,3 +255,48 @@ func TestMissingVectorsAreFilledInWhenTheEmbedderIsBack(t *testing.T) {
 		return err == nil && len(missing) == 0
 	}, patience, 100*time.Millisecond)
 }
+
+// Invariant 10, mem0#6237, cognee#4389: with one connection in all, turns that
+// wait for a model leave the database to others.
+func TestNoConnectionIsHeldWhileAModelRuns(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, parts{models: true, settings: []string{"LIGHTMEM_DATABASE_CONNECTIONS=1"}})
+	h := &holder{nth: map[string]int{}, calls: map[string]int{}, held: make(chan string, 8), release: make(chan struct{})}
+	for k := 1; k <= 2; k++ {
+		h.nth[fmt.Sprintf("wombat%d", k)] = k // one waits in its plan, one later
+	}
+	s.models.Follow(h.script)
+	s.worker()
+	var waiting []<-chan outcome
+	for k := 1; k <= 2; k++ {
+		waiting = append(waiting, s.begin(request(scope("slow"), memory.ModeRecall, fmt.Sprintf("Where is wombat%d?", k))))
+	}
+	for range waiting {
+		select {
+		case <-h.held:
+		case <-time.After(patience):
+			t.Fatal("the models were not asked")
+		}
+	}
+	r := request(scope("fast"), memory.ModeRecall, "hello?")
+	r.Rules = true
+	s.run(r)
+	close(h.release)
+	for _, end := range waiting {
+		require.NoError(t, (<-end).err)
+	}
+}
+
+// A gpu queue that nobody serves holds a turn up for a bounded time only.
+func TestTurnGoesOnByTheRulesWhenNoModelSlotIsFree(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, parts{models: true})
+	s.worker("--worker-queues", "turns")
+	reply := s.run(request(scope("iris"), memory.ModeAnswer, "My kite is yellow. Where is it?"))
+	roles := map[memory.Role]string{}
+	for _, d := range reply.Degraded {
+		roles[d.Role] = d.Detail
+	}
+	require.Equal(t, "no free model slot in time", roles[memory.RolePlan], "%+v", reply.Degraded)
+	require.Len(t, s.live(scope("iris")), 1)
+}

@@ -243,7 +243,7 @@ func (c *committing) keep(ctx context.Context, v write.Verdict, near []write.Nei
 			return out, err
 		}
 		if !ok {
-			out.Event, out.Reason = memory.EventRefused, "memory is full and everything is pinned"
+			out.Event, out.Reason = memory.EventRefused, "memory is full, and what is in it is pinned or new"
 			c.refused = append(c.refused, refused{v.Draft.Text, out.Reason, v.Draft.Rule})
 			return out, nil
 		}

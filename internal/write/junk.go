@@ -77,17 +77,27 @@ func judge(sentence string, lang speech.Lang, handed bool) (statement, string) {
 	return s, ""
 }
 
+var (
+	vocative = regexp.MustCompile(`, (?:\p{Lu}\p{Ll}+|everyone|guys|man|dude|buddy|mate|friend|dear)([!.]*)$`)
+	// generality says what something is like in general.
+	generality = regexp.MustCompile(`^(?i:\S+(?: \S+){0,3} (?:is|are|can be|helps|can help|makes)) (?i:(?:\S+ ){0,3}?)(?i:great|good|nice|important|key|awesome|amazing|wonderful|tough|hard|easy|fun|essential|powerful|beautiful|healthy|worth|crucial|cool|interesting|tricky|normal)\b`)
+)
+
 func (s *statement) reject(ws []string, handed bool) string {
 	long := utf8.RuneCountInString(s.text)
+	core := vocative.ReplaceAllString(s.text, "$1") // "Take it easy, Evan!"
+	if strings.TrimSpace(core) == "" {
+		core = s.text
+	}
 	spaceless := unspacedScript(s.text)
 	switch {
 	case len(ws) == 0:
 		return reasonSmallTalk
-	case isSmallTalk(s.text, ws, s.lang):
+	case isSmallTalk(core, speech.Words(core, 0), s.lang):
 		return reasonSmallTalk
 	case !s.asked && isRequest(s.text, ws, s.lang):
 		return reasonRequest
-	case isExclamation(s.text, ws, s.lang):
+	case isExclamation(core, speech.Words(core, 0), s.lang):
 		return reasonExclamation
 	case isHypothetical(s.text, ws, s.lang):
 		return reasonHypothetical
@@ -113,7 +123,7 @@ func (s *statement) reject(ws []string, handed bool) string {
 		return reasonFragment
 	case dangling(ws, s.lang):
 		return reasonFragment
-	case !aboutSomebody(s.text, ws, s.lang):
+	case s.lang == speech.English && generality.MatchString(s.text), !aboutSomebody(core, speech.Words(core, 0), s.lang):
 		return reasonImpersonal
 	}
 	return ""
@@ -210,14 +220,20 @@ func withSubject(s string, ws []string) (string, bool) {
 	}
 	r, size := utf8.DecodeRuneInString(s)
 	s = string(unicode.ToLower(r)) + s[size:]
-	if ws[0] == "been" {
+	switch {
+	case ws[0] == "been":
 		return "I have " + s, true
+	case strings.HasSuffix(ws[0], "ing"):
+		// "Working out helps": there the word is the subject.
+		return "I am " + s, !finite.MatchString(s)
 	}
 	return "I " + s, true
 }
 
+var finite = regexp.MustCompile(`\b(?:is|are|was|were|can|could|will|would|helps?|takes?|makes?|gives?|feels?|has|have|requires?|means?|keeps?)\b`)
+
 // subjectless are verbs that begin a sentence without its "I".
-var subjectless = words("moved went got bought been met visited finished started had lost found quit sold adopted booked decided applied graduated hate can't cannot couldn't didn't don't haven't won't just finally recently still")
+var subjectless = words("moved went got bought been met visited finished started had lost found quit sold adopted booked decided applied graduated can't cannot couldn't didn't haven't won't finally recently trying planning working thinking learning training hoping considering")
 
 func inQuotes(s string) bool {
 	s = strings.TrimRight(strings.TrimSpace(s), ".!?")
@@ -273,8 +289,9 @@ var smallTalk = regexp.MustCompile(`^(?:` + strings.Join([]string{
 	`have (?:a|an) (?:nice|good|great|lovely|wonderful).*`, `(?:see|talk to|catch) you.*`, `(?:i (?:think|guess|bet|suppose|hope) )?(?:that's|thats|that is|that was|it's|its|it is|it was|this is|that|sounds|sound|looks|look) (?:so |very |really |pretty |quite |absolutely |just |all )*(?:great|good|nice|cool|awesome|amazing|wonderful|fantastic|perfect|fine|ok|okay|interesting|funny|lovely|helpful|true|right|correct|sad|bad|terrible|crazy|fun|beautiful|exciting|all|it|wrong)(?: to (?:hear|know|me)(?: that)?| of you| idea| news| point| job)?`,
 	`i (?:totally |completely |fully |really |also )*(?:agree|see|understand|get it|hope so|think so|guess so|guess|know|knew it|suppose|appreciate (?:it|that|your .*|the .*)|like (?:it|that|this|the idea|your .*)|love (?:it|that|this|the idea|your .*)|hate (?:it|that|this)|hope you .*|hope (?:it|that) (?:helps|works)|can't wait|cannot wait|can imagine|bet|wish you .*|don't know|do not know|dunno|have no idea|didn't know(?: that)?|see what you mean|know what you mean|know right|meant .*|was (?:just )?(?:thinking|wondering|joking|kidding).*|.*\b(?:what you (?:said|mean|wrote)|you (?:said|mentioned|suggested)|your (?:answer|suggestion|response|advice|reply|explanation))\b.*|(?:would|'d) rather not.*)`,
 	`i(?:'ll| will) (?:try|do|check|take|use|look at|have a look at|think about) (?:that|it|this|them|one)(?: .*)?`, `i'd rather not.*`, `no i meant .*`,
-	`i (?:just )?(?:wanted to say|have a (?:quick )?question|have another question|have a request|need your help|need help|am back|was wondering|was just wondering)(?: .*)?`, `i(?:'m| am) (?:so |very |really )*(?:sorry|glad|happy|excited|proud|pleased)(?: (?:to hear|for you|you|that you|about that|about it|of you).*)?`,
-	`(?:thank|thanks|thx|cheers|bye|goodbye|ciao|congrats|congratulations|welcome|lol|haha|hello|hi|hey)(?: .{0,24})?`, `(?:you're|you are|your) (?:welcome|right|so right|the best|great|amazing|awesome|funny|kind|so kind|very kind).*`, `let me (?:know|think|see).*`, `let's (?:go|see|do (?:it|this)|talk|start|begin|move on).*`,
+	`i(?:'ll| will) (?:definitely |be sure to |try to )?(?:keep|let|see|talk to|show|help|send|tell|catch up with|give|be there for|get back to|check in with|miss|support|join) you.*`, `i(?:'ll| will) (?:definitely )?(?:let you know|give it a (?:go|try|shot)|check it out|look into it|keep (?:that|it) in mind).*`,
+	`i (?:can't|cannot) wait .*`, `i (?:hope|wish|know|think|bet|trust|see|believe|am sure|'m sure) (?:that )?(?:you|your|you're|you'll|you've|it|that)\b.*`, `i(?:'m| am) (?:always |so |really |very )*(?:here for|rooting for|sure|proud of|happy for|glad|pleased|sorry|thankful|grateful|honou?red) ?(?:that |to |for |about |of )?(?:you|your|hear|see|help|know|it|that).*`, `i(?:'d| would) (?:be glad|love|be happy|like) to (?:help|hear|see it|see that|know).*`, `i need to (?:talk to|ask|tell) you.*`, `i (?:just )?(?:wanted to say|have a (?:quick )?question|have another question|have a request|need your help|need help|am back|was wondering|was just wondering)(?: .*)?`, `i(?:'m| am) (?:so |very |really )*(?:sorry|glad|happy|excited|proud|pleased)(?: (?:to hear|for you|you|that you|about that|about it|of you).*)?`,
+	`(?:thank|thanks|thx|cheers|bye|goodbye|ciao|congrats|congratulations|welcome|lol|haha|hello|hi|hey)(?: .{0,24})?`, `(?:you're|you are|your) (?:welcome|right|so right|the best|great|amazing|awesome|funny|kind|so kind|very kind).*`, `let me (?:know|think|see).*`, `let's .*`, `let us .*`, `(?:so )?(?:sorry|glad|happy|great|good|nice|sad|awesome|wonderful|lovely) (?:to|about|for|that|hearing|seeing|talking|chatting|catching)\b.*`, `(?:appreciate|enjoy|congrats|congratulations|kudos|props) .*`, `(?:long time|take it easy|hang in there|keep (?:it|me|up|going|at it|pushing|me)|have fun|good for you|go for it|no (?:worries|problem|need|rush)|will do|can't wait).*`,
 	`(?:no|not) (?:problem|worries|at all|really|yet|bad)`, `(?:got|makes) (?:it|sense).*`, `(?:take care|keep it up|well done|same here|me too|me neither|never mind|nevermind|one moment|just a (?:second|moment)|what a .*|how (?:nice|lovely|cool|sweet|sad|funny|wonderful|exciting).*|of course|for sure|no way|i'm (?:just )?kidding|just kidding|i'm listening|i'm all ears|i'm here)`,
 	`(?:hallo|hi|guten (?:morgen|tag|abend)|gute nacht|vielen dank|danke|danke schön|tschüss|bis (?:bald|morgen|später)|wie geht.*|mir geht.*|alles klar|das (?:ist|klingt|war) (?:sehr |echt |so )*(?:toll|gut|super|schön|schade|lustig|interessant|prima)|freut mich.*|gern geschehen|kein problem|stimmt|genau)(?: .{0,20})?`,
 	`(?:hola|buenos días|buenas(?: tardes| noches)?|muchas gracias|gracias|de nada|adiós|hasta (?:luego|mañana|pronto)|cómo estás.*|qué tal.*|(?:eso )?(?:está|es|suena) (?:muy )?(?:bien|genial|bueno|interesante)|encantad[oa].*|mucho gusto.*|vale|claro|perfecto)(?: .{0,20})?`,

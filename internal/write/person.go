@@ -135,6 +135,9 @@ func aboutSomebody(s string, ws []string, lang speech.Lang) bool {
 	if possessive.MatchString(s) || lang == speech.English && len(ws) > 2 && ws[0] == "the" && theirs[ws[1]] {
 		return true
 	}
+	if strings.HasSuffix(raw[0], "ing") && lang == speech.English {
+		return false // "Painting is …"
+	}
 	if unicode.IsUpper(first) && !commonStarts[strings.ToLower(raw[0])] && !articles[strings.ToLower(raw[0])] && (verbish[strings.ToLower(raw[1])] || lang == speech.English && speech.TenseOf(raw[1]+" x", lang) == speech.Past) {
 		return true
 	}
@@ -143,7 +146,7 @@ func aboutSomebody(s string, ws []string, lang speech.Lang) bool {
 
 var (
 	genericSubject = words("people everyone everybody life food water coffee music")
-	possessive     = regexp.MustCompile(`^\p{Lu}[\p{L}-]+['’]s \p{L}`)
+	possessive     = regexp.MustCompile(`^\p{Lu}[\p{L}-]+['’]s (?:\p{L}+ ){1,3}?(?:is|are|was|were|has|have|will|moved|changed)\b`)
 	theirs         = words("kids children baby twins dog cat wife husband boss team client customer landlord family parents neighbours neighbors")
 	chineseKin     = regexp.MustCompile(`妈妈|爸爸|姐姐|妹妹|哥哥|弟弟|儿子|女儿|老婆|老公|丈夫|妻子|朋友|同事|老板|爷爷|奶奶|叔叔|阿姨`)
 	// thingIs is "the deadline of Atlas is …", also with a lower-case name.

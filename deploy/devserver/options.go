@@ -5,6 +5,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"net"
 	"os"
 	"strings"
 	"time"
@@ -34,6 +35,15 @@ type options struct {
 	uiCodecEndpoint    string
 	uiIP               string
 	uiPort             int // 0: port + 1000
+}
+
+// reachIP is where the process reaches itself: a server that listens on every
+// address (0.0.0.0, in a container) is reached at the local one.
+func (o options) reachIP() string {
+	if ip := net.ParseIP(o.ip); ip != nil && ip.IsUnspecified() {
+		return "127.0.0.1"
+	}
+	return o.ip
 }
 
 // pairs collects a repeated `key=value` flag.

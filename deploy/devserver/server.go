@@ -84,7 +84,7 @@ func start(opts options) (*devServer, error) {
 	for _, name := range []primitives.ServiceName{
 		primitives.FrontendService, primitives.HistoryService, primitives.MatchingService, primitives.WorkerService,
 	} {
-		hosts[name] = static.SingleLocalHost(address(opts.ip, cfg.Services[string(name)].RPC.GRPCPort))
+		hosts[name] = static.SingleLocalHost(address(opts.reachIP(), cfg.Services[string(name)].RPC.GRPCPort))
 	}
 	values := dynamicconfig.StaticClient{}
 	for _, layer := range []map[string]any{devDynamicConfig, opts.dynamicConfig} {
@@ -127,7 +127,7 @@ func newUI(opts options) *uiserver.Server {
 	return uiserver.NewServer(uiserveroptions.WithConfigProvider(&uiconfig.Config{
 		Host:                opts.uiIP,
 		Port:                opts.uiPort,
-		TemporalGRPCAddress: address(opts.ip, opts.port),
+		TemporalGRPCAddress: address(opts.reachIP(), opts.port),
 		EnableUI:            true,
 		Codec:               uiconfig.Codec{Endpoint: opts.uiCodecEndpoint},
 		CORS:                uiconfig.CORS{CookieInsecure: true},
@@ -161,12 +161,15 @@ func serverConfig(opts options) (*config.Config, error) {
 	var cfg config.Config
 	cfg.Services = map[string]config.Service{}
 	for name, port := range ports {
+		ip := opts.ip
 		if port == 0 {
-			if port, err = freePort(opts.ip); err != nil {
+			// Only the frontend is for others.
+			ip = opts.reachIP()
+			if port, err = freePort(ip); err != nil {
 				return nil, err
 			}
 		}
-		cfg.Services[name] = config.Service{RPC: config.RPC{GRPCPort: port, BindOnIP: opts.ip}}
+		cfg.Services[name] = config.Service{RPC: config.RPC{GRPCPort: port, BindOnIP: ip}}
 	}
 	httpPort := opts.httpPort
 	if httpPort == 0 {
@@ -179,7 +182,7 @@ func serverConfig(opts options) (*config.Config, error) {
 	cfg.Services[string(primitives.FrontendService)] = frontend
 
 	cfg.Global.Membership.MaxJoinDuration = 30 * time.Second
-	cfg.Global.Membership.BroadcastAddress = opts.ip
+	cfg.Global.Membership.BroadcastAddress = opts.reachIP()
 	if opts.metricsPort > 0 {
 		cfg.Global.Metrics = &metrics.Config{Prometheus: &metrics.PrometheusConfig{
 			ListenAddress: address(opts.ip, opts.metricsPort),
@@ -197,8 +200,8 @@ func serverConfig(opts options) (*config.Config, error) {
 		ClusterInformation: map[string]cluster.ClusterInformation{clusterName: {
 			Enabled:                true,
 			InitialFailoverVersion: 1,
-			RPCAddress:             address(opts.ip, opts.port),
-			HTTPAddress:            address(opts.ip, httpPort),
+			RPCAddress:             address(opts.reachIP(), opts.port),
+			HTTPAddress:            address(opts.reachIP(), httpPort),
 			ClusterID:              uuid.NewString(),
 		}},
 	}
@@ -207,7 +210,7 @@ func serverConfig(opts options) (*config.Config, error) {
 	cfg.Archival.Visibility.State = "disabled"
 	cfg.NamespaceDefaults.Archival.History.State = "disabled"
 	cfg.NamespaceDefaults.Archival.Visibility.State = "disabled"
-	cfg.PublicClient.HostPort = address(opts.ip, opts.port)
+	cfg.PublicClient.HostPort = address(opts.reachIP(), opts.port)
 	return &cfg, nil
 }
 
@@ -279,7 +282,7 @@ func createSchema(file string) error {
 func prepareNamespaces(ctx context.Context, opts options) error {
 	ctx, cancel := context.WithTimeout(ctx, time.Minute)
 	defer cancel()
-	connection := client.Options{HostPort: address(opts.ip, opts.port), Logger: sdklog.NewStructuredLogger(silent())}
+	connection := client.Options{HostPort: address(opts.reachIP(), opts.port), Logger: sdklog.NewStructuredLogger(silent())}
 	dialled, err := dial(ctx, connection)
 	if err != nil {
 		return err

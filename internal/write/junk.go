@@ -78,10 +78,15 @@ func judge(sentence string, lang speech.Lang, handed bool) (statement, string) {
 }
 
 var (
-	vocative = regexp.MustCompile(`, (?:\p{Lu}\p{Ll}+|everyone|guys|man|dude|buddy|mate|friend|dear)([!.]*)$`)
+	vocative   = regexp.MustCompile(`, (?:\p{Lu}\p{Ll}+|everyone|guys|man|dude|buddy|mate|friend|dear)([!.]*)$`)
+	impression = regexp.MustCompile(`(?i)^\S+ (?:sounds|looks|seems|feels|must|should|would|could|might|can|may|will)\b`)
 	// generality says what something is like in general.
 	generality = regexp.MustCompile(`^(?i:\S+(?: \S+){0,3} (?:is|are|can be|helps|can help|makes)) (?i:(?:\S+ ){0,3}?)(?i:great|good|nice|important|key|awesome|amazing|wonderful|tough|hard|easy|fun|essential|powerful|beautiful|healthy|worth|crucial|cool|interesting|tricky|normal)\b`)
 )
+
+// longEnough is from how many words on a sentence that begins with a pronoun is
+// likely to tell something; what it begins with may stand elsewhere.
+const longEnough = 9
 
 func (s *statement) reject(ws []string, handed bool) string {
 	long := utf8.RuneCountInString(s.text)
@@ -121,9 +126,10 @@ func (s *statement) reject(ws []string, handed bool) string {
 		return reasonSmallTalk
 	case len(ws) < 3 && !spaceless:
 		return reasonFragment
-	case dangling(ws, s.lang):
+	case dangling(ws, s.lang) && (len(ws) < longEnough || generality.MatchString(s.text) || impression.MatchString(s.text)):
 		return reasonFragment
-	case s.lang == speech.English && generality.MatchString(s.text), !aboutSomebody(core, speech.Words(core, 0), s.lang):
+	case s.lang == speech.English && generality.MatchString(s.text), len(ws) < longEnough && !aboutSomebody(core, speech.Words(core, 0), s.lang),
+		len(ws) >= longEnough && !aboutSomebody(core, speech.Words(core, 0), s.lang) && !startsWithPronoun(s.text):
 		return reasonImpersonal
 	}
 	return ""
@@ -257,7 +263,7 @@ func looksLikeCode(s string) bool {
 }
 
 func isSmallTalk(s string, ws []string, lang speech.Lang) bool {
-	if smallTalk.MatchString(strings.TrimRight(strings.Join(ws, " "), " ")) {
+	if joined := strings.Join(ws, " "); smallTalk.MatchString(joined) && (strings.HasPrefix(joined, "thank") || !tells(ws)) {
 		return true
 	}
 	if lang == speech.Chinese || lang == speech.Japanese || lang == speech.Korean || lang == speech.Russian {
@@ -282,6 +288,17 @@ func isSmallTalk(s string, ws []string, lang speech.Lang) bool {
 		return len(rest) > 0 && !slices.ContainsFunc(rest, func(w string) bool { return !moodWords[w] })
 	}
 	return false
+}
+
+// maxTalkWords is how long small talk is.
+const maxTalkWords = 14
+
+// tells reports whether words that begin like small talk go on to tell something:
+// "Sorry to tell you this, but my dad died two days ago".
+func tells(ws []string) bool {
+	return len(ws) > maxTalkWords || slices.ContainsFunc(ws, func(w string) bool {
+		return w == "my" || w == "our" || w == "ago" || w == "yesterday" || strings.ContainsAny(w, "0123456789")
+	})
 }
 
 var smallTalk = regexp.MustCompile(`^(?:` + strings.Join([]string{

@@ -138,6 +138,9 @@ func aboutSomebody(s string, ws []string, lang speech.Lang) bool {
 	if strings.HasSuffix(raw[0], "ing") && lang == speech.English {
 		return false // "Painting is …"
 	}
+	if len(raw) > 2 && midAdverbs[strings.ToLower(raw[1])] {
+		raw = append(raw[:1:1], raw[2:]...)
+	}
 	if unicode.IsUpper(first) && !commonStarts[strings.ToLower(raw[0])] && !articles[strings.ToLower(raw[0])] && (verbish[strings.ToLower(raw[1])] || lang == speech.English && speech.TenseOf(raw[1]+" x", lang) == speech.Past) {
 		return true
 	}

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"strings"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/lightmem/lightmem/internal/page"
@@ -221,6 +222,7 @@ func (t *chat) answer(ctx context.Context, r memory.Request) (string, memory.Rep
 		reply, err := t.turns.Reply(ctx, r)
 		done <- result{reply, err}
 	}()
+	settle := t.thinking()
 	var shown strings.Builder
 	attempt := 0
 	for {
@@ -230,6 +232,7 @@ func (t *chat) answer(ctx context.Context, r memory.Request) (string, memory.Rep
 				pieces = nil // done comes
 				continue
 			}
+			settle()
 			if attempt != 0 && p.attempt != attempt {
 				t.page.Line(t.page.Dim(" [interrupted; again:]"))
 				shown.Reset()
@@ -238,6 +241,7 @@ func (t *chat) answer(ctx context.Context, r memory.Request) (string, memory.Rep
 			shown.WriteString(p.text)
 			t.page.Printf("%s", page.Safe(p.text))
 		case d := <-done:
+			settle()
 			if shown.Len() == 0 || d.err != nil {
 				return "", d.reply, d.err
 			}
@@ -250,6 +254,16 @@ func (t *chat) answer(ctx context.Context, r memory.Request) (string, memory.Rep
 			return shown.String(), d.reply, nil
 		}
 	}
+}
+
+// thinking shows at a terminal that something goes on; the returned function
+// takes it away, once.
+func (t *chat) thinking() (settle func()) {
+	if !t.colour() {
+		return func() {}
+	}
+	t.page.Printf("%s", t.page.Dim("…"))
+	return sync.OnceFunc(func() { t.page.Printf("\r\x1b[K") })
 }
 
 type piece struct {

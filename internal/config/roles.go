@@ -45,8 +45,11 @@ func (l *Loader) finishRoles() error {
 		role memory.Role
 		at   *Role
 	}{
-		{memory.RolePlan, &roles.Plan}, {memory.RoleSelect, &roles.Select}, {memory.RoleWrite, &roles.Write},
-		{memory.RoleAnswer, &roles.Answer}, {memory.RoleEmbed, &roles.Embed},
+		{memory.RolePlan, &roles.Plan},
+		{memory.RoleSelect, &roles.Select},
+		{memory.RoleWrite, &roles.Write},
+		{memory.RoleAnswer, &roles.Answer},
+		{memory.RoleEmbed, &roles.Embed},
 	} {
 		if err := l.finishRole(r.role, r.at); err != nil {
 			return err

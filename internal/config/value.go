@@ -41,7 +41,7 @@ func (s *Spec) UnmarshalText(text []byte) error {
 		*s = Spec{}
 		return nil
 	case !ok:
-		return fmt.Errorf("%q has no colon; it looks like ollama:qwen2.5:1.5b, openai:gpt-4o-mini or rules:", text)
+		return fmt.Errorf("%q has no colon; it looks like rules: or ollama:qwen2.5:1.5b", text)
 	}
 	switch provider {
 	case ProviderOllama, ProviderOpenAI, ProviderScripted:
@@ -171,8 +171,15 @@ var units = []struct {
 	suffix string
 	size   int64
 }{ // longest first where one ends another
-	{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40},
-	{"kB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"TB", 1e12}, {"B", 1},
+	{"KiB", 1 << 10},
+	{"MiB", 1 << 20},
+	{"GiB", 1 << 30},
+	{"TiB", 1 << 40},
+	{"kB", 1e3},
+	{"MB", 1e6},
+	{"GB", 1e9},
+	{"TB", 1e12},
+	{"B", 1},
 }
 
 // UnmarshalText reads "1GiB".

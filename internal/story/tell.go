@@ -45,8 +45,10 @@ func served(t Turn) string {
 		role    memory.Role
 		version string
 	}{
-		{memory.RolePlan, t.Versions.Plan}, {memory.RoleSelect, t.Versions.Select},
-		{memory.RoleAnswer, t.Versions.Answer}, {memory.RoleWrite, t.Versions.Write},
+		{memory.RolePlan, t.Versions.Plan},
+		{memory.RoleSelect, t.Versions.Select},
+		{memory.RoleAnswer, t.Versions.Answer},
+		{memory.RoleWrite, t.Versions.Write},
 	} {
 		if r.version == "" {
 			continue

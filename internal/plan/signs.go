@@ -137,8 +137,11 @@ var expanding = map[speech.Lang][]expansion{
 		{[]string{"about me", "know about me"}, "lives works likes family"},
 	},
 	speech.German: {
-		{[]string{"wo wohne ich", "wo lebe ich", "wohne", "wohnte", "wohnt", "gewohnt", "wohnort"}, "wohne lebe gezogen umgezogen"}, {[]string{"arbeite", "arbeitet", "job", "beruf", "arbeitgeber", "gearbeitet"}, "arbeite bei job firma"},
-		{[]string{"heiße", "name"}, "heiße name"}, {[]string{"essen", "lieblingsessen"}, "mag esse liebe vegetarisch allergisch"}, {[]string{"frist", "deadline"}, "frist deadline abgabe"},
+		{[]string{"wo wohne ich", "wo lebe ich", "wohne", "wohnte", "wohnt", "gewohnt", "wohnort"}, "wohne lebe gezogen umgezogen"},
+		{[]string{"arbeite", "arbeitet", "job", "beruf", "arbeitgeber", "gearbeitet"}, "arbeite bei job firma"},
+		{[]string{"heiße", "name"}, "heiße name"},
+		{[]string{"essen", "lieblingsessen"}, "mag esse liebe vegetarisch allergisch"},
+		{[]string{"frist", "deadline"}, "frist deadline abgabe"},
 	},
 	speech.Spanish: {
 		{[]string{"dónde vivo", "vivo", "vivía", "vive"}, "vivo mudé"}, {[]string{"trabajo", "trabaja", "trabajaba"}, "trabajo empresa empleo"}, {[]string{"llamo", "nombre"}, "llamo nombre"}, {[]string{"comer", "comida"}, "gusta comida alérgico vegetariano"}, {[]string{"plazo", "fecha límite"}, "plazo fecha límite"},

@@ -1,12 +1,13 @@
 package when
 
 import (
-	"github.com/lightmem/lightmem/internal/speech"
 	"slices"
 	"strconv"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/lightmem/lightmem/internal/speech"
 )
 
 // yearless is the day of a month in the year that the lean points to.

@@ -1,10 +1,11 @@
 package when
 
 import (
-	"github.com/lightmem/lightmem/internal/speech"
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/lightmem/lightmem/internal/speech"
 )
 
 // phrase: "yesterday", "the day before yesterday", "week before last".

@@ -63,11 +63,10 @@ type grammar struct {
 
 // phrase is a fixed expression and the day, or the unit, that it means.
 type phrase struct {
-	words  []string
-	days   int
-	unit   unit // noUnit: a day
-	shift  int  // units from now
-	spoken bool // "today" and the like: needs no date to be understood on the day
+	words []string
+	days  int
+	unit  unit // noUnit: a day
+	shift int  // units from now
 }
 
 func words(list string) map[string]bool {
@@ -158,8 +157,10 @@ var grammars = prepare(map[speech.Lang]*grammar{
 			"today": 0, "tonight": 0, "this morning": 0, "this afternoon": 0, "this evening": 0, "tomorrow": 1, "tomorrow morning": 1, "tomorrow evening": 1, "tomorrow night": 1, "day after tomorrow": 2,
 		}), week(map[string]int{"week before last": -2, "week after next": 2}, uWeek), week(map[string]int{"weekend before last": -2, "weekend after next": 2}, uWeekend),
 			week(map[string]int{"month before last": -2, "month after next": 2}, uMonth), week(map[string]int{"year before last": -2, "year after next": 2}, uYear)),
-		units: table(map[string]unit{"day days": uDay, "week weeks": uWeek, "weekend weekends": uWeekend, "month months": uMonth, "quarter": uQuarter, "year years yr yrs": uYear,
-			"spring": uSpring, "summer": uSummer, "autumn fall": uAutumn, "winter": uWinter}),
+		units: table(map[string]unit{
+			"day days": uDay, "week weeks": uWeek, "weekend weekends": uWeekend, "month months": uMonth, "quarter": uQuarter, "year years yr yrs": uYear,
+			"spring": uSpring, "summer": uSummer, "autumn fall": uAutumn, "winter": uWinter,
+		}),
 		weekdays: weekdayTable("sunday", "monday", "tuesday tues", "wednesday", "thursday thurs", "friday", "saturday"),
 		months: monthTable("january jan", "february feb", "march mar", "april apr", "may", "june jun", "july jul", "august aug", "september sept sep", "october oct",
 			"november nov", "december dec"),
@@ -176,14 +177,20 @@ var grammars = prepare(map[speech.Lang]*grammar{
 		monthFirst: true,
 	},
 	speech.German: {
-		phrases: join(days(map[string]int{"gestern": -1, "vorgestern": -2, "gestern abend": -1, "gestern nacht": -1, "letzte nacht": -1, "heute": 0, "heute abend": 0, "heute morgen": 0, "heute früh": 0,
-			"morgen": 1, "morgen früh": 1, "morgen abend": 1, "übermorgen": 2})),
-		units: table(map[string]unit{"tag tage tagen": uDay, "woche wochen": uWeek, "wochenende wochenenden": uWeekend, "monat monate monaten monats": uMonth, "quartal": uQuarter,
-			"jahr jahre jahren jahres": uYear, "frühling frühjahr": uSpring, "sommer": uSummer, "herbst": uAutumn, "winter": uWinter}),
+		phrases: join(days(map[string]int{
+			"gestern": -1, "vorgestern": -2, "gestern abend": -1, "gestern nacht": -1, "letzte nacht": -1, "heute": 0, "heute abend": 0, "heute morgen": 0, "heute früh": 0,
+			"morgen": 1, "morgen früh": 1, "morgen abend": 1, "übermorgen": 2,
+		})),
+		units: table(map[string]unit{
+			"tag tage tagen": uDay, "woche wochen": uWeek, "wochenende wochenenden": uWeekend, "monat monate monaten monats": uMonth, "quartal": uQuarter,
+			"jahr jahre jahren jahres": uYear, "frühling frühjahr": uSpring, "sommer": uSummer, "herbst": uAutumn, "winter": uWinter,
+		}),
 		weekdays: weekdayTable("sonntag", "montag", "dienstag", "mittwoch", "donnerstag", "freitag", "samstag sonnabend"),
 		months:   monthTable("januar jänner", "februar", "märz", "april", "mai", "juni", "juli", "august", "september", "oktober", "november", "dezember"),
-		before: table(map[string]rel{"letzte letzten letzter letztes letztem vergangene vergangenen vergangenes vorige vorigen voriges": rLast,
-			"diese diesen dieser dieses diesem": rThis, "nächste nächsten nächster nächstes nächstem": rNext, "kommende kommenden kommender kommendes": rComing}),
+		before: table(map[string]rel{
+			"letzte letzten letzter letztes letztem vergangene vergangenen vergangenes vorige vorigen voriges": rLast,
+			"diese diesen dieser dieses diesem": rThis, "nächste nächsten nächster nächstes nächstem": rNext, "kommende kommenden kommender kommendes": rComing,
+		}),
 		agoFront: sequences("vor"),
 		inFront:  sequences("in"),
 		numbers:  numberTable("ein/eine/einem/einen/einer/eins zwei drei vier fünf sechs sieben acht neun zehn elf zwölf"),
@@ -195,8 +202,10 @@ var grammars = prepare(map[speech.Lang]*grammar{
 	},
 	speech.Spanish: {
 		phrases: join(days(map[string]int{"ayer": -1, "anteayer": -2, "antes de ayer": -2, "anoche": -1, "hoy": 0, "esta mañana": 0, "esta tarde": 0, "esta noche": 0, "mañana": 1, "pasado mañana": 2})),
-		units: table(map[string]unit{"día días dia dias": uDay, "semana semanas": uWeek, "fin": uWeekend, "mes meses": uMonth, "trimestre": uQuarter, "año años": uYear, "primavera": uSpring, "verano": uSummer,
-			"otoño": uAutumn, "invierno": uWinter}),
+		units: table(map[string]unit{
+			"día días dia dias": uDay, "semana semanas": uWeek, "fin": uWeekend, "mes meses": uMonth, "trimestre": uQuarter, "año años": uYear, "primavera": uSpring, "verano": uSummer,
+			"otoño": uAutumn, "invierno": uWinter,
+		}),
 		weekdays: weekdayTable("domingo", "lunes", "martes", "miércoles miercoles", "jueves", "viernes", "sábado sabado"),
 		months:   monthTable("enero", "febrero", "marzo", "abril", "mayo", "junio", "julio", "agosto", "septiembre setiembre", "octubre", "noviembre", "diciembre"),
 		before:   table(map[string]rel{"pasado pasada último última": rLast, "este esta": rThis, "próximo próxima proximo proxima": rComing}),
@@ -212,8 +221,10 @@ var grammars = prepare(map[speech.Lang]*grammar{
 	},
 	speech.French: {
 		phrases: join(days(map[string]int{"hier": -1, "avant hier": -2, "hier soir": -1, "aujourd'hui": 0, "ce matin": 0, "ce soir": 0, "cet après midi": 0, "demain": 1, "après demain": 2})),
-		units: table(map[string]unit{"jour jours": uDay, "semaine semaines": uWeek, "weekend": uWeekend, "mois": uMonth, "trimestre": uQuarter, "an ans année années": uYear, "printemps": uSpring, "été": uSummer,
-			"automne": uAutumn, "hiver": uWinter}),
+		units: table(map[string]unit{
+			"jour jours": uDay, "semaine semaines": uWeek, "weekend": uWeekend, "mois": uMonth, "trimestre": uQuarter, "an ans année années": uYear, "printemps": uSpring, "été": uSummer,
+			"automne": uAutumn, "hiver": uWinter,
+		}),
 		weekdays: weekdayTable("dimanche", "lundi", "mardi", "mercredi", "jeudi", "vendredi", "samedi"),
 		months:   monthTable("janvier", "février fevrier", "mars", "avril", "mai", "juin", "juillet", "août aout", "septembre", "octobre", "novembre", "décembre decembre"),
 		before:   table(map[string]rel{"ce cette cet": rThis}),
@@ -229,8 +240,10 @@ var grammars = prepare(map[speech.Lang]*grammar{
 	},
 	speech.Italian: {
 		phrases: join(days(map[string]int{"ieri": -1, "l'altro ieri": -2, "ieri sera": -1, "oggi": 0, "stamattina": 0, "stasera": 0, "domani": 1, "dopodomani": 2})),
-		units: table(map[string]unit{"giorno giorni": uDay, "settimana settimane": uWeek, "weekend": uWeekend, "mese mesi": uMonth, "trimestre": uQuarter, "anno anni": uYear, "primavera": uSpring, "estate": uSummer,
-			"autunno": uAutumn, "inverno": uWinter}),
+		units: table(map[string]unit{
+			"giorno giorni": uDay, "settimana settimane": uWeek, "weekend": uWeekend, "mese mesi": uMonth, "trimestre": uQuarter, "anno anni": uYear, "primavera": uSpring, "estate": uSummer,
+			"autunno": uAutumn, "inverno": uWinter,
+		}),
 		weekdays: weekdayTable("domenica", "lunedì", "martedì", "mercoledì", "giovedì", "venerdì", "sabato"),
 		months:   monthTable("gennaio", "febbraio", "marzo", "aprile", "maggio", "giugno", "luglio", "agosto", "settembre", "ottobre", "novembre", "dicembre"),
 		before:   table(map[string]rel{"scorso scorsa": rLast, "questo questa quest'anno": rThis, "prossimo prossima": rComing}),
@@ -246,8 +259,10 @@ var grammars = prepare(map[speech.Lang]*grammar{
 	},
 	speech.Portuguese: {
 		phrases: join(days(map[string]int{"ontem": -1, "anteontem": -2, "ontem à noite": -1, "hoje": 0, "esta manhã": 0, "amanhã": 1, "depois de amanhã": 2})),
-		units: table(map[string]unit{"dia dias": uDay, "semana semanas": uWeek, "mês mes meses": uMonth, "trimestre": uQuarter, "ano anos": uYear, "primavera": uSpring, "verão": uSummer, "outono": uAutumn,
-			"inverno": uWinter}),
+		units: table(map[string]unit{
+			"dia dias": uDay, "semana semanas": uWeek, "mês mes meses": uMonth, "trimestre": uQuarter, "ano anos": uYear, "primavera": uSpring, "verão": uSummer, "outono": uAutumn,
+			"inverno": uWinter,
+		}),
 		weekdays: weekdayTable("domingo", "segunda", "terça", "quarta", "quinta", "sexta", "sábado sabado"),
 		months:   monthTable("janeiro", "fevereiro", "março", "abril", "maio", "junho", "julho", "agosto", "setembro", "outubro", "novembro", "dezembro"),
 		before:   table(map[string]rel{"passado passada último última": rLast, "este esta neste nesta": rThis, "próximo próxima": rComing}),
@@ -264,8 +279,10 @@ var grammars = prepare(map[speech.Lang]*grammar{
 	},
 	speech.Russian: {
 		phrases: join(days(map[string]int{"вчера": -1, "позавчера": -2, "сегодня": 0, "завтра": 1, "послезавтра": 2})),
-		units: table(map[string]unit{"день дня дней": uDay, "неделя неделе неделю недели недель": uWeek, "выходные": uWeekend, "месяц месяце месяца месяцев": uMonth,
-			"год году года лет": uYear}),
+		units: table(map[string]unit{
+			"день дня дней": uDay, "неделя неделе неделю недели недель": uWeek, "выходные": uWeekend, "месяц месяце месяца месяцев": uMonth,
+			"год году года лет": uYear,
+		}),
 		weekdays: weekdayTable("воскресенье", "понедельник", "вторник", "среду среда", "четверг", "пятницу пятница", "субботу суббота"),
 		months:   monthTable("январе января", "феврале февраля", "марте марта", "апреле апреля", "мае мая", "июне июня", "июле июля", "августе августа", "сентябре сентября", "октябре октября", "ноябре ноября", "декабре декабря"),
 		before:   table(map[string]rel{"прошлой прошлом прошлую прошлый прошлое": rLast, "этой этом эту этот": rThis, "следующей следующем следующую следующий": rNext}),

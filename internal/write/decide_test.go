@@ -57,68 +57,114 @@ func TestDecide(t *testing.T) {
 		closed time.Time
 	}{
 		{name: "nothing near", draft: york, event: memory.EventAdded, reason: "new"},
-		{name: "mem0#1674: an identical statement reinforces and deletes nothing", draft: york, near: []write.Neighbour{same(near("m1", york, 1))},
-			event: memory.EventReinforced, reason: "same words", target: "m1"},
-		{name: "identical words of a statement that is over begin again", draft: with(boston, func(d *memory.Draft) { d.EventAt, d.ValidFrom = may3, may3 }),
+		{
+			name: "mem0#1674: an identical statement reinforces and deletes nothing", draft: york, near: []write.Neighbour{same(near("m1", york, 1))},
+			event: memory.EventReinforced, reason: "same words", target: "m1",
+		},
+		{
+			name: "identical words of a statement that is over begin again", draft: with(boston, func(d *memory.Draft) { d.EventAt, d.ValidFrom = may3, may3 }),
 			near:  []write.Neighbour{same(status(near("m1", boston, 1), memory.StatusSuperseded)), near("m2", york, .8)},
-			event: memory.EventSuperseded, reason: "newer value", target: "m2"},
-		{name: "what was forgotten may be said again", draft: york, near: []write.Neighbour{same(status(near("m1", york, 1), memory.StatusForgotten))},
-			event: memory.EventAdded, reason: "new"},
+			event: memory.EventSuperseded, reason: "newer value", target: "m2",
+		},
+		{
+			name: "what was forgotten may be said again", draft: york, near: []write.Neighbour{same(status(near("m1", york, 1), memory.StatusForgotten))},
+			event: memory.EventAdded, reason: "new",
+		},
 		{name: "mem0#1750: an unrelated fact overwrites nothing", draft: sushi, near: []write.Neighbour{near("m1", york, .5)}, event: memory.EventAdded, reason: "new"},
 		{name: "a newer value supersedes", draft: york, near: []write.Neighbour{near("m1", boston, .8)}, event: memory.EventSuperseded, reason: "newer value", target: "m1"},
-		{name: "an older value that arrives late is stored closed", draft: boston, near: []write.Neighbour{near("m1", york, .8)},
-			event: memory.EventAdded, reason: "older value", target: "m1", closed: york.ValidFrom},
-		{name: "a weak newer value is contested", draft: with(york, func(d *memory.Draft) { d.Source = memory.SourceAssistant }), near: []write.Neighbour{near("m1", boston, .8)},
-			event: memory.EventContested, reason: "weaker source", target: "m1"},
-		{name: "a strong older value that arrives late against a weak newer one is contested, too", draft: boston,
+		{
+			name: "an older value that arrives late is stored closed", draft: boston, near: []write.Neighbour{near("m1", york, .8)},
+			event: memory.EventAdded, reason: "older value", target: "m1", closed: york.ValidFrom,
+		},
+		{
+			name: "a weak newer value is contested", draft: with(york, func(d *memory.Draft) { d.Source = memory.SourceAssistant }), near: []write.Neighbour{near("m1", boston, .8)},
+			event: memory.EventContested, reason: "weaker source", target: "m1",
+		},
+		{
+			name: "a strong older value that arrives late against a weak newer one is contested, too", draft: boston,
 			near:  []write.Neighbour{near("m1", with(york, func(d *memory.Draft) { d.Source = memory.SourceAssistant }), .8)},
-			event: memory.EventContested, reason: "weaker source", target: "m1"},
-		{name: "two contested values are both closed by a strong one", draft: draft("Anna lives in Rome", "user", write.Residence, "Rome", may3),
+			event: memory.EventContested, reason: "weaker source", target: "m1",
+		},
+		{
+			name: "two contested values are both closed by a strong one", draft: draft("Anna lives in Rome", "user", write.Residence, "Rome", may3),
 			near:  []write.Neighbour{status(near("m1", boston, .8), memory.StatusContested), status(near("m2", york, .8), memory.StatusContested)},
-			event: memory.EventSuperseded, reason: "newer value", target: "m2", also: []memory.ID{"m1"}},
-		{name: "graphiti#1728: the same attribute of somebody else is left alone", draft: draft("Ben lives in Rome", "ben", write.Residence, "Rome", may3),
-			near: []write.Neighbour{near("m1", york, .9)}, event: memory.EventAdded, reason: "new"},
-		{name: "mem0#5630: Ann is not Anna", draft: draft("Ann lives in Rome", "ann", write.Residence, "Rome", may3),
-			near: []write.Neighbour{near("m1", draft("Anna lives in Rome", "anna", write.Residence, "Rome", may3), .97)}, event: memory.EventAdded, reason: "new"},
-		{name: "mem0#5630: Ann is not Anna in the middle either", draft: plain("My cousin Ann likes chess"),
-			near: []write.Neighbour{near("m1", plain("My cousin Anna likes chess"), .98)}, event: memory.EventAdded, reason: "new"},
-		{name: "graphiti#630: another number is no duplicate", draft: plain("Anna has worked at Google for 6 years"),
-			near: []write.Neighbour{near("m1", plain("Anna has worked at Google for 5 years"), .99)}, event: memory.EventAdded, reason: "new"},
-		{name: "graphiti#630: another number of a known attribute is an update", draft: draft("Anna has been at Google for 6 years", "user", "tenure:google", "6 years", may3),
+			event: memory.EventSuperseded, reason: "newer value", target: "m2", also: []memory.ID{"m1"},
+		},
+		{
+			name: "graphiti#1728: the same attribute of somebody else is left alone", draft: draft("Ben lives in Rome", "ben", write.Residence, "Rome", may3),
+			near: []write.Neighbour{near("m1", york, .9)}, event: memory.EventAdded, reason: "new",
+		},
+		{
+			name: "mem0#5630: Ann is not Anna", draft: draft("Ann lives in Rome", "ann", write.Residence, "Rome", may3),
+			near: []write.Neighbour{near("m1", draft("Anna lives in Rome", "anna", write.Residence, "Rome", may3), .97)}, event: memory.EventAdded, reason: "new",
+		},
+		{
+			name: "mem0#5630: Ann is not Anna in the middle either", draft: plain("My cousin Ann likes chess"),
+			near: []write.Neighbour{near("m1", plain("My cousin Anna likes chess"), .98)}, event: memory.EventAdded, reason: "new",
+		},
+		{
+			name: "graphiti#630: another number is no duplicate", draft: plain("Anna has worked at Google for 6 years"),
+			near: []write.Neighbour{near("m1", plain("Anna has worked at Google for 5 years"), .99)}, event: memory.EventAdded, reason: "new",
+		},
+		{
+			name: "graphiti#630: another number of a known attribute is an update", draft: draft("Anna has been at Google for 6 years", "user", "tenure:google", "6 years", may3),
 			near:  []write.Neighbour{near("m1", draft("Anna has been at Google for 5 years", "user", "tenure:google", "5 years", day(-365)), .99)},
-			event: memory.EventSuperseded, reason: "newer value", target: "m1"},
-		{name: "a spelled number is the number", draft: plain("Anna has three cats"), near: []write.Neighbour{near("m1", plain("Anna has 3 cats"), .9)},
-			event: memory.EventReinforced, reason: "same meaning", target: "m1"},
-		{name: "another weekday is no duplicate", draft: plain("The meeting of Atlas is on Monday"),
-			near: []write.Neighbour{near("m1", plain("The meeting of Atlas is on Tuesday"), .98)}, event: memory.EventAdded, reason: "new"},
+			event: memory.EventSuperseded, reason: "newer value", target: "m1",
+		},
+		{
+			name: "a spelled number is the number", draft: plain("Anna has three cats"), near: []write.Neighbour{near("m1", plain("Anna has 3 cats"), .9)},
+			event: memory.EventReinforced, reason: "same meaning", target: "m1",
+		},
+		{
+			name: "another weekday is no duplicate", draft: plain("The meeting of Atlas is on Monday"),
+			near: []write.Neighbour{near("m1", plain("The meeting of Atlas is on Tuesday"), .98)}, event: memory.EventAdded, reason: "new",
+		},
 		{name: "a negation is no duplicate", draft: plain("Anna doesn't eat meat"), near: []write.Neighbour{near("m1", plain("Anna eats meat"), .97)}, event: memory.EventAdded, reason: "new"},
 		{name: "left is not right", draft: plain("Anna hurt the left knee"), near: []write.Neighbour{near("m1", plain("Anna hurt the right knee"), .98)}, event: memory.EventAdded, reason: "new"},
-		{name: "a reworded statement with a close vector reinforces", draft: plain("Anna loves hiking in the mountains"),
-			near: []write.Neighbour{near("m1", plain("Anna enjoys mountain hikes"), .95)}, event: memory.EventReinforced, reason: "same meaning", target: "m1"},
-		{name: "without vectors the words decide", draft: plain("Anna really loves hiking in the mountains"),
-			near: []write.Neighbour{near("m1", plain("Anna loves hiking in the mountains"), -1)}, event: memory.EventReinforced, reason: "same meaning", target: "m1"},
-		{name: "a detail more is kept beside", draft: plain("Anna loves hiking in the mountains with her brother"),
-			near: []write.Neighbour{near("m1", plain("Anna loves hiking in the mountains"), .91)}, event: memory.EventAdded, reason: "new"},
-		{name: "mem0#5850: another wording of the same value", draft: draft("Anna is employed by Acme", "user", write.Employer, "Acme", may3),
-			near: []write.Neighbour{near("m1", acme, -1)}, event: memory.EventReinforced, reason: "same meaning", target: "m1"},
-		{name: "graphiti#1865: the same fact at two times that do not meet stays two", draft: acme,
-			near: []write.Neighbour{near("m1", with(acme, func(d *memory.Draft) { d.ValidFrom, d.ValidTo = day(-900), day(-400) }), 1)}, event: memory.EventAdded, reason: "new"},
+		{
+			name: "a reworded statement with a close vector reinforces", draft: plain("Anna loves hiking in the mountains"),
+			near: []write.Neighbour{near("m1", plain("Anna enjoys mountain hikes"), .95)}, event: memory.EventReinforced, reason: "same meaning", target: "m1",
+		},
+		{
+			name: "without vectors the words decide", draft: plain("Anna really loves hiking in the mountains"),
+			near: []write.Neighbour{near("m1", plain("Anna loves hiking in the mountains"), -1)}, event: memory.EventReinforced, reason: "same meaning", target: "m1",
+		},
+		{
+			name: "a detail more is kept beside", draft: plain("Anna loves hiking in the mountains with her brother"),
+			near: []write.Neighbour{near("m1", plain("Anna loves hiking in the mountains"), .91)}, event: memory.EventAdded, reason: "new",
+		},
+		{
+			name: "mem0#5850: another wording of the same value", draft: draft("Anna is employed by Acme", "user", write.Employer, "Acme", may3),
+			near: []write.Neighbour{near("m1", acme, -1)}, event: memory.EventReinforced, reason: "same meaning", target: "m1",
+		},
+		{
+			name: "graphiti#1865: the same fact at two times that do not meet stays two", draft: acme,
+			near: []write.Neighbour{near("m1", with(acme, func(d *memory.Draft) { d.ValidFrom, d.ValidTo = day(-900), day(-400) }), 1)}, event: memory.EventAdded, reason: "new",
+		},
 		{name: "many values at once are no conflict", draft: draft("Anna likes ramen", "user", write.Likes, "ramen", may3), near: []write.Neighbour{near("m1", sushi, .9)}, event: memory.EventAdded, reason: "new"},
-		{name: "a place given more exactly is no change", draft: draft("Anna lives in New York, Brooklyn", "user", write.Residence, "New York, Brooklyn", may3),
-			near: []write.Neighbour{near("m1", york, .92)}, event: memory.EventAdded, reason: "new"},
+		{
+			name: "a place given more exactly is no change", draft: draft("Anna lives in New York, Brooklyn", "user", write.Residence, "New York, Brooklyn", may3),
+			near: []write.Neighbour{near("m1", york, .92)}, event: memory.EventAdded, reason: "new",
+		},
 		{name: "a negation ends what it names", draft: with(acme, func(d *memory.Draft) {
 			d.Text, d.Negates, d.EventAt, d.ValidFrom = "Anna no longer works at Acme", true, may3, may3
 		}), near: []write.Neighbour{near("m1", acme, .95), near("m2", york, .4)}, event: memory.EventSuperseded, reason: "ended", target: "m1"},
-		{name: "a negation ends one of many values", draft: with(sushi, func(d *memory.Draft) {
-			d.Text, d.Negates, d.EventAt, d.ValidFrom = "Anna doesn't like sushi any more", true, may3, may3
-		}), near: []write.Neighbour{near("m1", sushi, .9), near("m2", draft("Anna likes ramen", "user", write.Likes, "ramen", day(-9)), .8)},
-			event: memory.EventSuperseded, reason: "ended", target: "m1"},
-		{name: "what was ended may begin again", draft: with(sushi, func(d *memory.Draft) { d.EventAt, d.ValidFrom = may3, may3 }),
+		{
+			name: "a negation ends one of many values", draft: with(sushi, func(d *memory.Draft) {
+				d.Text, d.Negates, d.EventAt, d.ValidFrom = "Anna doesn't like sushi any more", true, may3, may3
+			}), near: []write.Neighbour{near("m1", sushi, .9), near("m2", draft("Anna likes ramen", "user", write.Likes, "ramen", day(-9)), .8)},
+			event: memory.EventSuperseded, reason: "ended", target: "m1",
+		},
+		{
+			name: "what was ended may begin again", draft: with(sushi, func(d *memory.Draft) { d.EventAt, d.ValidFrom = may3, may3 }),
 			near:  []write.Neighbour{near("m1", draft("Anna doesn't like sushi", "user", write.Likes, "not sushi", day(-3)), .9)},
-			event: memory.EventSuperseded, reason: "newer value", target: "m1"},
-		{name: "a negation without an attribute ends the same sentence", draft: with(plain("Anna no longer plays tennis on Sundays"), func(d *memory.Draft) { d.Negates = true }),
+			event: memory.EventSuperseded, reason: "newer value", target: "m1",
+		},
+		{
+			name: "a negation without an attribute ends the same sentence", draft: with(plain("Anna no longer plays tennis on Sundays"), func(d *memory.Draft) { d.Negates = true }),
 			near:  []write.Neighbour{near("m1", draft("Anna plays tennis on Sundays", "", "", "", day(-50)), .9), near("m2", draft("Anna plays chess on Sundays", "", "", "", day(-50)), .9)},
-			event: memory.EventSuperseded, reason: "ended", target: "m1"},
+			event: memory.EventSuperseded, reason: "ended", target: "m1",
+		},
 		{name: "a weak negation is contested", draft: with(acme, func(d *memory.Draft) {
 			d.Text, d.Negates, d.EventAt, d.ValidFrom, d.Source = "Anna no longer works at Acme", true, may3, may3, memory.SourceAssistant
 		}), near: []write.Neighbour{near("m1", acme, .95)}, event: memory.EventContested, reason: "weaker source", target: "m1"},
@@ -127,8 +173,10 @@ func TestDecide(t *testing.T) {
 			n.Memory.User = "u/2"
 			return n
 		}()}, event: memory.EventAdded, reason: "new"},
-		{name: "verbatim text is only compared word by word", draft: with(plain("Anna enjoys mountain hikes"), func(d *memory.Draft) { d.Verbatim = true }),
-			near: []write.Neighbour{near("m1", plain("Anna enjoys hikes in the mountains"), .99)}, event: memory.EventAdded, reason: "new"},
+		{
+			name: "verbatim text is only compared word by word", draft: with(plain("Anna enjoys mountain hikes"), func(d *memory.Draft) { d.Verbatim = true }),
+			near: []write.Neighbour{near("m1", plain("Anna enjoys hikes in the mountains"), .99)}, event: memory.EventAdded, reason: "new",
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -245,8 +293,10 @@ func memo(t *testing.T, texts ...string) []memory.Memory {
 				status = memory.StatusSuperseded
 			}
 			d = v.Draft
-			all = append(all, memory.Memory{Scope: scope, ID: memory.ID(string(rune('a' + len(all)))), Text: d.Text, Subject: d.Subject, Attribute: d.Attribute, Value: d.Value,
-				Source: d.Source, Status: status, EventAt: d.EventAt, ValidFrom: d.ValidFrom, ValidTo: d.ValidTo, RecordedAt: a.At, Strength: 1})
+			all = append(all, memory.Memory{
+				Scope: scope, ID: memory.ID(string(rune('a' + len(all)))), Text: d.Text, Subject: d.Subject, Attribute: d.Attribute, Value: d.Value,
+				Source: d.Source, Status: status, EventAt: d.EventAt, ValidFrom: d.ValidFrom, ValidTo: d.ValidTo, RecordedAt: a.At, Strength: 1,
+			})
 		}
 	}
 	return all

@@ -59,7 +59,7 @@ func judge(sentence string, lang speech.Lang, handed bool) (statement, string) {
 	if inQuotes(sentence) {
 		return s, reasonQuotation
 	}
-	s.text, s.asked = strip(sentence, lang)
+	s.text, s.asked = strip(sentence)
 	if s.text == "" {
 		return s, reasonSmallTalk
 	}
@@ -149,8 +149,10 @@ var promptText = regexp.MustCompile(`(?i)` + strings.Join([]string{
 
 // promptSigns: each alternative of promptText needs one of them. Looking for them
 // first makes the rule twice as fast.
-var promptSigns = []string{"ignor", "disregard", "forget", "overrid", "you are", "you're", "you’re", "act as", "pretend", "system", "as an ai", "developer", "assistant", "human", "user", "ai:", "ai :", "<", "inst]", "##",
-	"your ", "respond", "reply", "answer", "conversation", "do not", "must always", "memor", "忽略", "你是"}
+var promptSigns = []string{
+	"ignor", "disregard", "forget", "overrid", "you are", "you're", "you’re", "act as", "pretend", "system", "as an ai", "developer", "assistant", "human", "user", "ai:", "ai :", "<", "inst]", "##",
+	"your ", "respond", "reply", "answer", "conversation", "do not", "must always", "memor", "忽略", "你是",
+}
 
 func mayPrompt(sentence string) bool {
 	lower := strings.ToLower(sentence)
@@ -163,7 +165,7 @@ func mayPrompt(sentence string) bool {
 }
 
 // strip cuts greetings, interjections and "remember that" from the front.
-func strip(s string, lang speech.Lang) (rest string, asked bool) {
+func strip(s string) (rest string, asked bool) {
 	for range 4 {
 		before := s
 		if m := keepThis.FindStringIndex(s); m != nil {
@@ -176,7 +178,6 @@ func strip(s string, lang speech.Lang) (rest string, asked bool) {
 			break
 		}
 	}
-	_ = lang
 	return s, asked
 }
 

@@ -97,6 +97,10 @@ func wrap(err error, step string) error {
 		}
 		return memory.Wrap(memory.CodeInternal, err, "%s", step)
 	}
+	var connect *pgconn.ConnectError
+	if errors.As(err, &connect) && pg.Code != "57P03" { // a role, password or database that it does not know, not one that starts
+		return memory.Wrap(memory.CodeUnavailable, err, "%s: the database does not let us in; is it migrated?", step)
+	}
 	switch pg.Code {
 	case "40001", "40P01", "55P03": // serialization failure, deadlock, lock timeout
 		return memory.Wrap(memory.CodeTransient, err, "%s: others were writing at the same time", step)
@@ -106,8 +110,8 @@ func wrap(err error, step string) error {
 		return memory.Wrap(memory.CodeForbidden, err, "%s: not allowed", step)
 	case "22021", "22P05": // a character that Postgres cannot store
 		return memory.Wrap(memory.CodeInvalid, err, "%s: the text has a character that cannot be stored", step)
-	case "22704", "28000", "28P01", "3D000": // role, authorization, password, database
-		return memory.Wrap(memory.CodeUnavailable, err, "%s: the database does not let us in; is it migrated?", step)
+	case "3F000", "42P01", "42883", "42703": // schema, table, function, column
+		return memory.Wrap(memory.CodeUnavailable, err, "%s: the database's schema is not the one this program needs; is it migrated?", step)
 	}
 	switch pg.Code[:2] {
 	case "08", "53", "57", "58": // connection, resources, operator, system

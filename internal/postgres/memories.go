@@ -211,9 +211,10 @@ func (s *Store) ShowMemory(ctx context.Context, id memory.ID) (Shown, error) {
 }
 
 // Forget takes a memory out of use at once and for good: its words, vectors and
-// quotes are removed, and it is gone from what was known in the past as well. The
-// audit keeps the text before, until the user is erased. Forgetting what is
-// forgotten changes nothing.
+// quotes are removed, and it is gone from what was known in the past as well.
+// The turns' transcripts and receipts, which are no source of retrieval, and the
+// audit keep their words until the user is erased. Forgetting what is forgotten
+// changes nothing.
 func (s *Store) Forget(ctx context.Context, id memory.ID, actor, reason string) (memory.Outcome, error) {
 	return s.change(ctx, "forget memory", memory.EventForgotten, id, actor, reason, func(m *mutation, h *held) error {
 		if h.now.Status == memory.StatusForgotten {

@@ -55,7 +55,7 @@ func (c *demoCommand) Run(ctx context.Context, s *session) error {
 	for _, line := range []string{
 		`lightmem ask ` + user + ` --wait "When is my brother's wedding, and what do I have to do there?"`,
 		`lightmem memories list ` + user + ` --all`,
-		`lightmem recall ` + user + ` "Where did I live before Gothenburg?"`,
+		`lightmem recall ` + user + ` "Where did I live before?"`,
 		`lightmem trace ` + user + ` ` + string(sum.Told[0].TurnID),
 		`lightmem history ` + user,
 	} {

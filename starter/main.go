@@ -3,6 +3,8 @@
 package main
 
 import (
+	_ "time/tzdata" // a machine or image without zone files resolves dates the same
+
 	"context"
 	"os"
 	"os/signal"

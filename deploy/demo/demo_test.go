@@ -63,6 +63,8 @@ type fake struct {
 	mu   sync.Mutex
 	seen []memory.Request
 	fail string
+	// traced counts the stories; the first was served by a model.
+	traced int
 }
 
 func (f *fake) Reply(_ context.Context, r memory.Request) (memory.Reply, error) {
@@ -82,7 +84,11 @@ func (f *fake) Receipt(context.Context, memory.Request) (memory.Receipt, error) 
 func (f *fake) SetProfile(context.Context, memory.Profile) error { return nil }
 
 func (f *fake) Trace(_ context.Context, id memory.TurnID) (story.Turn, error) {
-	return story.Turn{TurnID: id, Mode: memory.ModeAnswer, State: "committed"}, nil
+	out := story.Turn{TurnID: id, Mode: memory.ModeAnswer, State: "committed"}
+	if f.traced++; f.traced == 1 {
+		out.Serving = memory.Serving{memory.RolePlan: "ollama:q"}
+	}
+	return out, nil
 }
 
 func player(f *fake, out io.Writer) *demo.Player {

@@ -65,7 +65,7 @@ func (p *Player) Play(ctx context.Context, c *Conversation) (Summary, error) {
 		return sum, err
 	}
 	p.Out.Line(fmt.Sprintf("%d turns played in %.1f s, by the rules: %s.", sum.Turns, p.Now().Sub(began).Seconds(), counted(sum.Events)))
-	p.Out.Line("The last turns follow with their whole story; those marked “models” are served by the configured models.")
+	p.Out.Line("The last turns follow with their whole story; the configured models serve those that say so.")
 	for i, t := range c.Finale {
 		told, took, err := p.tell(ctx, t)
 		if err != nil {
@@ -73,7 +73,7 @@ func (p *Player) Play(ctx context.Context, c *Conversation) (Summary, error) {
 		}
 		sum.Told = append(sum.Told, told)
 		by := "rules"
-		if t.Models {
+		if modelled(told) {
 			by = "models"
 		}
 		p.Out.Line("")
@@ -213,13 +213,23 @@ func (p *Player) progress(done, total int) {
 	}
 }
 
+// modelled reports whether any role but embedding was given to a model.
+func modelled(t story.Turn) bool {
+	for role, who := range t.Serving {
+		if role != memory.RoleEmbed && who != "" && who != memory.ServedByRules {
+			return true
+		}
+	}
+	return false
+}
+
 // waiting shows that something goes on while a model thinks.
 func (p *Player) waiting(ctx context.Context, t Turn) (stop func()) {
 	if !t.Models {
 		return func() {}
 	}
 	if !p.Terminal {
-		fmt.Fprintln(p.Progress, "the models serve a turn; this takes some seconds")
+		fmt.Fprintln(p.Progress, "the configured models serve a turn; on two CPU cores this takes some seconds")
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(ctx)
@@ -235,7 +245,7 @@ func (p *Player) waiting(ctx context.Context, t Turn) (stop func()) {
 				fmt.Fprint(p.Progress, "\r\x1b[K")
 				return
 			case <-tick.C:
-				fmt.Fprintf(p.Progress, "\r\x1b[Kthe models serve a turn … %.0f s", p.Now().Sub(began).Seconds())
+				fmt.Fprintf(p.Progress, "\r\x1b[Kthe configured models serve a turn … %.0f s", p.Now().Sub(began).Seconds())
 			}
 		}
 	}()

@@ -3,12 +3,11 @@
 package main
 
 import (
-	_ "time/tzdata" // a machine or image without zone files resolves dates the same
-
 	"context"
 	"os"
 	"os/signal"
 	"syscall"
+	_ "time/tzdata" // a machine or image without zone files resolves dates the same
 )
 
 func main() {

@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/signal"
 	"syscall"
+	_ "time/tzdata" // a machine or image without zone files resolves dates the same
 
 	"github.com/lightmem/lightmem/internal/config"
 )

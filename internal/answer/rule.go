@@ -51,7 +51,7 @@ func (Rule) Answer(_ context.Context, s memory.Selected, emit func(piece string)
 			emit(piece)
 		}
 	}
-	chosen := s.Memories()
+	chosen := quotable(s)
 	if len(chosen) == 0 {
 		if asks(s.Text, lang) {
 			write(say.none)
@@ -69,6 +69,24 @@ func (Rule) Answer(_ context.Context, s memory.Selected, emit func(piece string)
 		}
 	}
 	return memory.Answer{Text: b.String(), Version: RuleVersion}, nil
+}
+
+// quotable are the selected memories that bear on the input by themselves. What
+// a selector took along by its score alone (Reason "score") is context for a
+// model; quoted to a person it would only distract. When all are such, the
+// first is quoted.
+func quotable(s memory.Selected) []memory.Candidate {
+	var out []memory.Candidate
+	all := s.Memories()
+	for i, c := range all {
+		if s.Selection.Chosen[i].Reason != "score" {
+			out = append(out, c)
+		}
+	}
+	if len(out) == 0 && len(all) > 0 {
+		return all[:1]
+	}
+	return out
 }
 
 // quote is one memory with when it happened, unless its text says so already.

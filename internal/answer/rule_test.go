@@ -56,3 +56,31 @@ func TestRule(t *testing.T) {
 		})
 	}
 }
+
+func TestRuleQuotesWhatBearsOnTheInputNotWhatTheScoreTookAlong(t *testing.T) {
+	t.Parallel()
+	turn := memory.Turn{Request: memory.Request{Text: "Where is my canoe?", K: 5}}
+	candidates := []memory.Candidate{{ID: "m_1", Memory: "The canoe is in the shed."}, {ID: "m_2", Memory: "Lunch was good."}}
+	for name, tt := range map[string]struct {
+		chosen []memory.Chosen
+		quoted []string
+		absent []string
+	}{
+		"one bears on it":   {[]memory.Chosen{{ID: "m_1", Reason: "score, words"}, {ID: "m_2", Reason: "score"}}, []string{"shed"}, []string{"Lunch"}},
+		"a model chose":     {[]memory.Chosen{{ID: "m_2", Reason: "yes"}}, []string{"Lunch"}, []string{"shed"}},
+		"only by the score": {[]memory.Chosen{{ID: "m_1", Reason: "score"}, {ID: "m_2", Reason: "score"}}, []string{"shed"}, []string{"Lunch"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s, _ := memory.Select(memory.Retrieved{Planned: memory.Planned{Turn: turn}, Candidates: candidates}, memory.Selection{Chosen: tt.chosen})
+			a, err := answer.Rule{}.Answer(t.Context(), s, nil)
+			require.NoError(t, err)
+			for _, text := range tt.quoted {
+				require.Contains(t, a.Text, text)
+			}
+			for _, text := range tt.absent {
+				require.NotContains(t, a.Text, text)
+			}
+		})
+	}
+}

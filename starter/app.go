@@ -28,6 +28,8 @@ import (
 // app is the command line with everything it takes from outside. Tests make one
 // with stand-ins; the zero value is not usable.
 type app struct {
+	// program is how the person called it, for commands to try next.
+	program        string
 	environ        []string
 	stdin          io.Reader
 	stdout, stderr io.Writer
@@ -43,7 +45,7 @@ type app struct {
 
 func newApp(environ []string, stdin io.Reader, stdout, stderr io.Writer) *app {
 	return &app{
-		environ: environ, stdin: stdin, stdout: stdout, stderr: stderr,
+		program: "lightmem", environ: environ, stdin: stdin, stdout: stdout, stderr: stderr,
 		now: time.Now, key: randomKey,
 		dialTurns: dialTurns, openStore: openStore, migrations: schemaMigrations{},
 	}

@@ -53,11 +53,11 @@ func (c *demoCommand) Run(ctx context.Context, s *session) error {
 	s.page.Line(s.page.Bold("Try next") + s.page.Dim(fmt.Sprintf("  (the whole run took %.1f s)", sum.Took.Seconds())))
 	user := "--user " + string(conversation.People[0].ID) + p.Suffix
 	for _, line := range []string{
-		`lightmem ask ` + user + ` --wait "When is my brother's wedding, and what do I have to do there?"`,
-		`lightmem memories list ` + user + ` --all`,
-		`lightmem recall ` + user + ` "Where did I live before?"`,
-		`lightmem trace ` + user + ` ` + string(sum.Told[0].TurnID),
-		`lightmem history ` + user,
+		s.program + ` ask ` + user + ` --wait "When is my brother's wedding, and what do I have to do there?"`,
+		s.program + ` memories list ` + user + ` --all`,
+		s.program + ` recall ` + user + ` "Where did I live before?"`,
+		s.program + ` trace ` + user + ` ` + string(sum.Told[0].TurnID),
+		s.program + ` history ` + user,
 	} {
 		s.page.Line("  " + line)
 	}

@@ -22,7 +22,7 @@ const (
 	SelectList = "selectlist.v1"
 	Answer     = "answer.v1"
 	Write      = "write.v1"
-	Judge      = "judge.v1"
+	Who        = "who.v1"
 )
 
 // Set is a parsed set of templates. Build it with Load.

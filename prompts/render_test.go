@@ -49,8 +49,8 @@ func samples() map[string]map[string]any {
 		"write.v1/attack": {
 			"Context": hostile, "User": "Nora", "Input": attack, "Notes": []string{attack},
 		},
-		"judge.v1":        {"Context": talk, "User": "Nora", "Input": "She brought plums.", "Note": "Ida brought plums."},
-		"judge.v1/attack": {"Context": hostile, "User": "Nora", "Input": attack, "Note": attack},
+		"who.v1":        {"Context": talk, "User": "Nora", "Input": "She brought plums.", "Note": "She brought plums.", "Word": "She"},
+		"who.v1/attack": {"Context": hostile, "User": "Nora", "Input": attack, "Note": attack, "Word": attack},
 	}
 }
 

@@ -5,6 +5,10 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
+	"unicode/utf8"
+
+	"golang.org/x/text/unicode/norm"
 
 	"github.com/lightmem/lightmem/internal/tenant"
 	"github.com/lightmem/lightmem/memory"
@@ -87,6 +91,9 @@ func (e *Embedder) Embed(ctx context.Context, texts []string) ([]memory.Vector, 
 func (e *Embedder) batch(ctx context.Context, texts []string) ([]memory.Vector, prompts.Usage, error) {
 	ctx, cancel := context.WithTimeout(ctx, e.timeout)
 	defer cancel()
+	if uncased(e.provider.Name()) {
+		texts = foldAll(texts)
+	}
 	raw, usage, err := e.call(ctx, cutAll(texts, cutEmbedBytes))
 	if memory.CodeOf(err) == memory.CodeTooLong {
 		raw, usage, err = e.call(ctx, cutAll(texts, retryEmbedBytes))
@@ -137,6 +144,34 @@ func (e *Embedder) Dimensions() int {
 	e.mu.Lock()
 	defer e.mu.Unlock()
 	return e.dimensions
+}
+
+// uncased reports whether the model knows lower-case text without accents only.
+// Its servers differ in what they do about that: llama.cpp folds, Ollama 0.17.4
+// does not, and "Zürich" and "Zurich" are strangers there (cosine 0.17). Folded
+// here, a text has one vector whoever serves the model.
+func uncased(name string) bool { return strings.Contains(strings.ToLower(name), "minilm") }
+
+// foldAll does what the tokenizer of an uncased BERT does before it looks words
+// up: lower case, no accents, white space around punctuation.
+func foldAll(texts []string) []string {
+	out := make([]string, len(texts))
+	for i, t := range texts {
+		var b strings.Builder
+		for _, r := range norm.NFD.String(strings.ToLower(t)) {
+			switch {
+			case unicode.Is(unicode.Mn, r):
+			case r >= utf8.RuneSelf && unicode.IsPunct(r):
+				b.WriteString(" " + string(r) + " ")
+			default:
+				b.WriteRune(r)
+			}
+		}
+		if out[i] = b.String(); strings.TrimSpace(out[i]) == "" {
+			out[i] = t // nothing but accents
+		}
+	}
+	return out
 }
 
 func cutAll(texts []string, n int) []string {

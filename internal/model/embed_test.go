@@ -125,3 +125,19 @@ func TestEmbedderCutsLongTextsDeliberately(t *testing.T) {
 	require.LessOrEqual(t, sizes[0], cutEmbedBytes)
 	require.LessOrEqual(t, sizes[1], retryEmbedBytes)
 }
+
+func TestUncasedModelsGetFoldedTexts(t *testing.T) {
+	t.Parallel()
+	require.Equal(t, []string{"zurich, cafe  —  naive", "東京", "\u0301"}, foldAll([]string{"Zürich, CAFÉ — naïve", "東京", "\u0301"})[:3])
+	var sent []string
+	script := func(c scripted.Call) scripted.Reply {
+		sent = c.Texts
+		return scripted.Reply{}
+	}
+	for name, want := range map[string]string{"all-minilm": "zurich", "text-embedding-3-small": "Zürich"} {
+		e := &Embedder{provider: scripted.New(name, script), breaker: newBreaker("m", BreakerConfig{}), timeout: time.Second}
+		_, err := e.Embed(t.Context(), []string{"Zürich"})
+		require.NoError(t, err)
+		require.Equal(t, []string{want}, sent)
+	}
+}

@@ -35,9 +35,9 @@ func newSources(a memory.Answered) sources {
 }
 
 // check returns why the note may not replace the draft, "" when it may.
-func (s sources) check(note string, d memory.Draft) string {
-	mine, theirs := split(note), split(d.Text)
-	if len(mine) == 0 {
+func (s sources) check(note, draft string) string {
+	mine, theirs := split(note), split(draft)
+	if len(mine) == 0 || len(theirs) == 0 {
 		return "empty"
 	}
 	drafted := make(map[string]bool, len(theirs))
@@ -148,6 +148,19 @@ func split(s string) []string {
 	return out
 }
 
+// pronouns are the text's pronouns, as written.
+func pronouns(text string) []string {
+	var out []string
+	for _, w := range split(text) {
+		if pronoun[strings.ToLower(w)] {
+			out = append(out, w)
+		}
+	}
+	return out
+}
+
+func isWordRune(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) }
+
 // plain is the text's words, for telling a rewording from a repetition.
 func plain(s string) string { return strings.ToLower(strings.Join(split(s), " ")) }
 
@@ -173,8 +186,10 @@ func set(words string) map[string]bool {
 var (
 	// function words may come and go when a sentence is put together anew.
 	function = set("a an the of in on at to for from with by as and or but that which who is are was were be been being has have had do does did will would said says told this these those so then also")
-	// pronouns are what a rewording is to replace.
-	pronoun = set("it its itself she her hers herself he him his himself they them their theirs themselves there here one ones")
+	// pronouns are what a rewording is to replace: English, and those of German,
+	// French and Spanish that are no articles too.
+	pronoun = set("it its itself she her hers herself he him his himself they them their theirs themselves there " +
+		"er ihn ihm sie ihr ihnen dort elle elles il ils lui eux leur ella él ellos ellas allí")
 	// negations turn a sentence around.
 	negation = set("no not never none nobody nothing without neither nor cannot kein keine keinen nicht nie niemals ne pas jamais non nunca ningún")
 )

@@ -113,6 +113,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		embedded(w, ollama, in.Model, vectors(call.Texts, reply))
 	case "/api/chat", "/v1/chat/completions":
 		reply := s.follow(call)
+		if words(call) > s.context() {
+			reply.Fault = TooLong
+		}
 		if !fail(w, r, reply.Fault, ollama) {
 			return
 		}
@@ -144,15 +147,27 @@ func (s *Server) show(w http.ResponseWriter, r *http.Request, in wire) {
 	if s.NoSystem {
 		template = "{{ .Prompt }}"
 	}
-	context := s.Context
-	if context == 0 {
-		context = 4096
-	}
 	write(w, map[string]any{
 		"template":     template,
-		"model_info":   map[string]any{"general.architecture": "scripted", "scripted.context_length": context},
+		"model_info":   map[string]any{"general.architecture": "scripted", "scripted.context_length": s.context()},
 		"capabilities": []string{"completion"},
 	})
+}
+
+func (s *Server) context() int {
+	if s.Context > 0 {
+		return s.Context
+	}
+	return 4096
+}
+
+// words counts the prompt's words, a token each.
+func words(c Call) int {
+	n := 0
+	for _, m := range c.Request.Messages {
+		n += len(strings.Fields(m.Text))
+	}
+	return n
 }
 
 // fail acts out the faults that are no replies, and reports whether there is a

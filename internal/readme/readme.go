@@ -81,9 +81,9 @@ var (
 		pattern *regexp.Regexp
 		with    string
 	}{
+		{regexp.MustCompile(`\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`), "RUN"},
 		{regexp.MustCompile(`\b[a-z]_[0-9a-z]{8,}…?`), "ID"},
 		{regexp.MustCompile(`\b[0-9a-f]{10,}…?`), "HASH"},
-		{regexp.MustCompile(`\b[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}\b`), "RUN"},
 		{regexp.MustCompile(`\d{4}-\d\d-\d\d \d\d:\d\d [A-Z]+`), "TIME"},
 		{regexp.MustCompile(`-?\d+\.\d+`), "N"},
 		{regexp.MustCompile(`\bby cli(:\S+)?`), "by WHOM"},

@@ -30,8 +30,8 @@ func TestPlaysTheCommandsOfADocument(t *testing.T) {
 
 func TestWhatVariesIsNotCompared(t *testing.T) {
 	t.Parallel()
-	_, err := readme.Play("```console\n$ lightmem x\nadded m_06h33dbd… 0.25 (new)\n2026-12-01 13:05 UTC · by cli:op head 5:a133268751…\n```", func([]string) string {
-		return "added m_11h33dbd00000000000000001x 7.5\n(new)\n2027-01-01 00:00 CET · by cli head 5:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff\n"
+	_, err := readme.Play("```console\n$ lightmem x\nadded m_06h33dbd… 0.25 (new)\n2026-12-01 13:05 UTC · by cli:op head 5:a133268751…\nrun 01a231c1-f710-7c5e-b285-ab0207fe3d7b\n```", func([]string) string {
+		return "added m_11h33dbd00000000000000001x 7.5\n(new)\n2027-01-01 00:00 CET · by cli head 5:00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff\nrun 01a231cd-542d-7d3a-83bc-30f12a976d22\n"
 	})
 	require.NoError(t, err)
 	_, err = readme.Play("```console\n$ lightmem x\nadded\n```", func([]string) string { return "refused" })

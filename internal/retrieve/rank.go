@@ -13,10 +13,9 @@ import (
 // conversations, judged on the others, and rounded; docs/evaluation.md says
 // what each is worth and how flat the optimum is.
 const (
-	// bm25K1 and bm25B are BM25's saturation and length constants: less of
-	// both than usual (1.2, 0.75), as memories are short.
-	bm25K1 = 0.9
-	bm25B  = 0.4
+	// bm25K1 and bm25B are BM25's saturation and length constants, as usual.
+	bm25K1 = 1.2
+	bm25B  = 0.75
 	// reach is how many items before and after one are its surroundings.
 	reach = 2
 	// ownWords and aroundWords weigh the lexical channel: BM25 as a share of
@@ -25,7 +24,7 @@ const (
 	ownWords    = 5.0
 	aroundWords = 7.5
 	// ownMeaning and aroundMeaning weigh the dense channel's z-scores.
-	ownMeaning    = 0.5
+	ownMeaning    = 0.75
 	aroundMeaning = 1.0
 	// speakerBoost is for items said by a person whom the query names.
 	speakerBoost = 4.0
@@ -39,7 +38,7 @@ const (
 
 	// What an item counts for whatever the query: statements that say much,
 	// when, and of whom or what; less when it is a question.
-	lengthWeight  = 2.0 // of the logarithm of the number of terms
+	lengthWeight  = 1.0 // of the logarithm of the number of terms
 	longEnough    = 50  // terms, from where on more count no more
 	timePrior     = 1.0
 	namePrior     = 0.5

@@ -334,7 +334,10 @@ func TestMemoryTakesAnyTextAndRefusesWhatCannotBeStored(t *testing.T) {
 	}
 	a := answered("ann", "bad", "x")
 	for _, bad := range []memory.Draft{
-		{Text: "nul \x00"}, {Text: "broken \xff"}, {Text: ""}, {Text: strings.Repeat("x", memory.MaxTextBytes+1)},
+		{Text: "nul \x00"},
+		{Text: "broken \xff"},
+		{Text: ""},
+		{Text: strings.Repeat("x", memory.MaxTextBytes+1)},
 		{Text: "v", Vector: make(memory.Vector, 4000)},
 	} {
 		_, err := s.Commit(ctx, drafted(a, bad))

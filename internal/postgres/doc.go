@@ -24,3 +24,4 @@
 package postgres
 
 //go:generate go run github.com/sqlc-dev/sqlc/cmd/sqlc@v1.31.1 generate
+//go:generate go test ./query -run ^TestGeneratedCodeIsUpToDate$ -update

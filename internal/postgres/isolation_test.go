@@ -284,3 +284,46 @@ func TestUsersWithTheSameWordsDoNotMeet(t *testing.T) {
 	_, err = s.Trace(tenant.NewContext(t.Context(), memory.Scope{Tenant: "acme", User: "ann"}), a.ID)
 	require.NoError(t, err)
 }
+
+// The graph's labels hold a tenant's shared knowledge: nothing crosses it, by SQL
+// or by Cypher, with a label or (through the parent tables) without one.
+func TestGraphShowsAndTakesOneTenantOnly(t *testing.T) {
+	t.Parallel()
+	ctx, url := t.Context(), postgrestest.URL(t)
+	owner, app := connect(t, url, ""), connect(t, url, schema.RoleApp)
+	for _, tenantID := range []string{"acme", `um"brella`} {
+		_, err := owner.Exec(ctx, `INSERT INTO ltm."Concept" (properties)
+			SELECT jsonb_build_object('tenant', $1::text, 'key', 'k' || i)::text::ag_catalog.agtype FROM generate_series(1, 2) i`, tenantID)
+		require.NoError(t, err)
+	}
+	rows, err := owner.Query(ctx, `SELECT relname, relrowsecurity AND relforcerowsecurity AND EXISTS (SELECT FROM pg_policy WHERE polrelid = c.oid)
+		FROM pg_class c WHERE relnamespace = 'ltm'::regnamespace AND relkind = 'r'`)
+	require.NoError(t, err)
+	for rows.Next() {
+		var name string
+		var closed bool
+		require.NoError(t, rows.Scan(&name, &closed))
+		require.True(t, closed, name)
+	}
+	require.NoError(t, rows.Err())
+	for scope, want := range map[memory.Scope]int{
+		{Tenant: "acme", User: "ann"}: 2, {Tenant: `um"brella`, User: "ann"}: 2, {Tenant: "nobody", User: "ann"}: 0, {}: 0,
+	} {
+		within(t, app, scope, func(tx pgx.Tx) {
+			for _, query := range []string{
+				`SELECT count(*) FROM ltm."Concept"`, `SELECT count(*) FROM ltm._ag_label_vertex`,
+				`SELECT count(*) FROM ag_catalog.cypher('ltm', $cy$ MATCH (n:Concept) RETURN n $cy$) AS (n ag_catalog.agtype)`,
+				`SELECT count(*) FROM ag_catalog.cypher('ltm', $cy$ MATCH (n) RETURN n $cy$) AS (n ag_catalog.agtype)`,
+			} {
+				var n int
+				require.NoError(t, tx.QueryRow(ctx, query).Scan(&n), query)
+				require.Equal(t, want, n, "%v: %s", scope, query)
+			}
+			tag, err := tx.Exec(ctx, `DELETE FROM ltm."Concept"`)
+			require.NoError(t, err)
+			require.EqualValues(t, want, tag.RowsAffected())
+			_, err = tx.Exec(ctx, `INSERT INTO ltm."Concept" (properties) VALUES ('{"tenant": "third", "key": "k"}')`)
+			require.True(t, denied(err), "%v", err)
+		})
+	}
+}

@@ -138,7 +138,6 @@ func warmModels(ctx context.Context, roles *model.Roles, logger *slog.Logger) {
 
 // modelConfig translates the settings.
 func modelConfig(cfg *config.Config, environ []string) model.Config {
-	keys := map[string]string{}
 	role := func(r config.Role) model.RoleConfig {
 		spec := r.Spec.String()
 		if r.Spec.Provider == config.ProviderNone {
@@ -146,17 +145,15 @@ func modelConfig(cfg *config.Config, environ []string) model.Config {
 		}
 		if r.Address != "" {
 			spec += "@" + r.Address
-			keys[r.Address] = r.Key.Reveal()
 		}
-		return model.RoleConfig{Model: spec, Timeout: r.Timeout, ContextLength: r.ContextLength}
+		return model.RoleConfig{Model: spec, Timeout: r.Timeout, ContextLength: r.ContextLength, Key: r.Key.Reveal()}
 	}
 	c := model.Config{
 		AllowScripted: slices.Contains(environ, "LIGHTMEM_ALLOW_SCRIPTED=1"),
 		Plan:          role(cfg.Roles.Plan), Select: role(cfg.Roles.Select), Write: role(cfg.Roles.Write),
 		Answer: role(cfg.Roles.Answer), Embed: role(cfg.Roles.Embed),
 		Ollama:        ollama.Config{Address: cfg.Models.OllamaAddress},
-		OpenAI:        openai.Config{Address: cfg.Models.OpenAIAddress, Key: cfg.Models.OpenAIKey.Reveal()},
-		OpenAIKeys:    keys,
+		OpenAI:        openai.Config{Address: cfg.Models.OpenAIAddress},
 		SelectOptions: selection.ModelOptions{Listwise: cfg.Selection.Mode == config.SelectionListwise},
 	}
 	return c

@@ -38,6 +38,8 @@ type RoleConfig struct {
 	// ContextLength is how many tokens prompt and reply may have together.
 	// Defaults to the provider's Config.
 	ContextLength int
+	// Key is the API key for the role's server. Empty: the one of Config.
+	Key string
 }
 
 // Config says who serves the roles of a turn.
@@ -248,6 +250,7 @@ func (o opener) open(role memory.Role, c RoleConfig) (*shared, error) {
 			conf.Key = o.config.OpenAIKeys[address]
 		}
 		conf.Model, conf.Address = name, cmp.Or(address, conf.Address)
+		conf.Key = cmp.Or(c.Key, conf.Key)
 		conf.ContextLength = cmp.Or(c.ContextLength, conf.ContextLength)
 		m, err := openai.New(conf)
 		if err != nil {
@@ -268,7 +271,7 @@ func (o opener) open(role memory.Role, c RoleConfig) (*shared, error) {
 		return nil, memory.Invalid(field, `unknown provider; write ollama:MODEL, openai:MODEL or "rules:"`)
 	}
 	s.name = provider + ":" + s.provider.Name()
-	key := fmt.Sprintf("%s@%s#%d", s.name, s.provider.Address(), c.ContextLength)
+	key := fmt.Sprintf("%s@%s#%d#%s", s.name, s.provider.Address(), c.ContextLength, c.Key)
 	if known, ok := o.shared[key]; ok {
 		return known, nil
 	}

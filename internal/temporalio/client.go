@@ -44,6 +44,12 @@ func ClientOptions(o Options) client.Options {
 		DataConverter:    DataConverter(o.Master),
 		FailureConverter: FailureConverter(o.Master),
 		Logger:           log.NewStructuredLogger(logger),
+		ConnectionOptions: client.ConnectionOptions{
+			// Payloads are encrypted: the SDK's default, gzip, finds nothing to
+			// shorten in them and took a tenth of the worker's and of the
+			// server's processor time.
+			GrpcCompression: &client.GrpcCompressionNone{},
+		},
 	}
 }
 
@@ -180,6 +186,14 @@ func errorOf(ctx context.Context, err error) error {
 	var late *client.WorkflowUpdateServiceTimeoutOrCanceledError
 	if errors.As(err, &unavailable) || errors.As(err, &deadline) || errors.As(err, &late) {
 		return memory.Wrap(memory.CodeUnavailable, err, "Temporal does not answer; send the request again with the same idempotency key")
+	}
+	var refused *serviceerror.InvalidArgument
+	if errors.As(err, &refused) {
+		return memory.Wrap(memory.CodeInternal, err, "Temporal refuses the turn; does its namespace have the search attributes MemTenant, MemUser, MemConversation, MemPhase and MemOutcome (all Keyword)?")
+	}
+	var namespace *serviceerror.NamespaceNotFound
+	if errors.As(err, &namespace) {
+		return memory.Wrap(memory.CodeUnavailable, err, "Temporal has no such namespace; set TEMPORAL_NAMESPACE, or make it")
 	}
 	return activities.ErrorOf(err)
 }

@@ -44,7 +44,9 @@ func (Rule) Draft(_ context.Context, a memory.Answered) (memory.Drafted, error) 
 		return out, nil
 	}
 	w.text(a.Text)
-	w.assistant(a.Answer.Text)
+	if !strings.HasPrefix(a.Answer.Version, "rule.answer") { // that one only quotes memories
+		w.assistant(a.Answer.Text)
+	}
 	return out, nil
 }
 

@@ -110,7 +110,7 @@ func TestAnswerFitsTheContext(t *testing.T) {
 		drops  []string
 	}{
 		{"the oldest messages go first", 3300, []string{"plums", "pears", "message 9"}, []string{"message 0"}},
-		{"then the memories that were chosen last", 1150, []string{"plums"}, []string{"pears", "message"}},
+		{"then the memories that were chosen last", 1100, []string{"plums"}, []string{"pears", " message "}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()

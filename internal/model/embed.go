@@ -152,23 +152,35 @@ func (e *Embedder) Dimensions() int {
 // here, a text has one vector whoever serves the model.
 func uncased(name string) bool { return strings.Contains(strings.ToLower(name), "minilm") }
 
+// typography is punctuation beyond ASCII and what stands for it within.
+var typography = strings.NewReplacer(
+	"–", "-", "—", "-", "‐", "-", "‑", "-", "’", "'", "‘", "'", "‚", "'", "…", "...",
+	"“", `"`, "”", `"`, "„", `"`, "«", `"`, "»", `"`, "「", `"`, "」", `"`, "『", `"`, "』", `"`,
+	"。", ". ", "、", ", ", "，", ", ", "！", "! ", "？", "? ", "：", ": ", "；", "; ", "（", " (", "）", ") ",
+)
+
 // foldAll does what the tokenizer of an uncased BERT does before it looks words
-// up: lower case, no accents, white space around punctuation.
+// up (lower case, no accents, white space around symbols), and leaves out the
+// punctuation and symbols beyond ASCII, on which the servers differ and which
+// an English vocabulary hardly knows. Scripts that it lacks altogether may still
+// get different vectors from different servers.
 func foldAll(texts []string) []string {
 	out := make([]string, len(texts))
 	for i, t := range texts {
 		var b strings.Builder
-		for _, r := range norm.NFD.String(strings.ToLower(t)) {
+		for _, r := range norm.NFD.String(strings.ToLower(typography.Replace(t))) {
 			switch {
 			case unicode.Is(unicode.Mn, r):
-			case r >= utf8.RuneSelf && unicode.IsPunct(r):
+			case r >= utf8.RuneSelf && (unicode.IsPunct(r) || unicode.IsSymbol(r) && !unicode.Is(unicode.Sc, r)):
+				b.WriteByte(' ')
+			case unicode.IsSymbol(r):
 				b.WriteString(" " + string(r) + " ")
 			default:
 				b.WriteRune(r)
 			}
 		}
 		if out[i] = b.String(); strings.TrimSpace(out[i]) == "" {
-			out[i] = t // nothing but accents
+			out[i] = t // nothing but symbols
 		}
 	}
 	return out

@@ -42,7 +42,10 @@ func TestOpenAICompatible(t *testing.T) {
 // One model has one vector space, whoever serves it: texts as people write
 // them, with capitals, accents and typography.
 func TestBothServersEmbedAlike(t *testing.T) {
-	texts := []string{"Zürich is lovely – isn’t it?", "Ich wohne in Köln.", "東京へ行きました。", "Plain English words."}
+	texts := []string{
+		"Zürich is lovely – isn’t it?", "Ich wohne in Köln.", "Plain English words.", "東京、Привет! “Über” €5…", "「日本」。",
+		"¿Qué? ¡Sí! • a·b § 7", "x+y=z, 5% of $9 ~ a|b", "party 🎉🎉 tonight", "مرحبا שלום", "naïve café don't", "\tlines\nand\r\nspaces  ",
+	}
 	var vectors [2][]memory.Vector
 	a, b := stacktest.Ollama(t), stacktest.OpenAI(t)
 	for i, spec := range []string{"ollama:" + a.EmbedModel + "@" + a.EmbedBaseURL, "openai:" + b.EmbedModel + "@" + b.EmbedBaseURL} {

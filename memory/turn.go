@@ -189,6 +189,9 @@ type Query struct {
 	Soft bool `json:"soft,omitempty"`
 	// Kinds restricts to kinds of memory; empty means all.
 	Kinds []Kind `json:"kinds,omitempty"`
+	// Attributes are what a statement that answers is likely to be about
+	// (Memory.Attribute); they raise the score of such statements.
+	Attributes []string `json:"attributes,omitempty"`
 	// Past asks for closed statements too ("where did I live before?").
 	Past bool `json:"past,omitempty"`
 	// Origin is "input" for the user's own words, "rule" or "model".

@@ -43,7 +43,7 @@ type Rule struct{}
 func (Rule) Plan(_ context.Context, t memory.Turn) (memory.Plan, error) {
 	r := reading{turn: t, lang: speech.Language(t.Text), words: speech.Words(t.Text, 400)}
 	r.read()
-	first := memory.Query{Text: ends(t.Text), Tier: memory.TierMTM, Origin: originInput, Window: r.window, Soft: r.soft, Past: r.past}
+	first := memory.Query{Text: ends(t.Text), Tier: memory.TierMTM, Origin: originInput, Window: r.window, Soft: r.soft, Past: r.past, Attributes: r.attributes}
 	out := memory.Plan{Queries: []memory.Query{first}, Personal: r.personal, Entities: r.entities, Version: RuleVersion}
 	if r.general {
 		out.Queries = append(out.Queries, memory.Query{Text: first.Text, Tier: memory.TierLTM, Origin: originRule})
@@ -87,7 +87,11 @@ type reading struct {
 	window   memory.Window
 	entities []string
 	carried  string // whom a pronoun stands for
-	mentions []when.Mention
+	// answerWords are likely to stand in an answer, attributes are what it is
+	// likely to be about.
+	answerWords string
+	attributes  []string
+	mentions    []when.Mention
 }
 
 func (r *reading) read() {
@@ -100,6 +104,9 @@ func (r *reading) read() {
 	r.recalls = recollects(r.turn.Text) || anyOf(joined, recallSigns[r.lang])
 	first := r.firstPerson(joined)
 	r.entities = names(r.turn.Text, r.lang, maxEntities)
+	if r.asks {
+		r.answerWords, r.attributes = expansions(r.lang, r.turn.Text, r.words)
+	}
 	r.carried = r.carry()
 	switch {
 	case r.recalls:
@@ -239,7 +246,7 @@ func (r *reading) rewordings() []string {
 	if r.carried != "" {
 		out = append(out, r.carried+" "+strings.Join(r.content(), " "))
 	}
-	if words := expansions(r.lang, r.turn.Text, r.words); words != "" {
+	if words := r.answerWords; words != "" {
 		if r.carried != "" {
 			words = r.carried + " " + words
 		} else if len(r.entities) > 0 {

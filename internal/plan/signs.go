@@ -111,74 +111,78 @@ var (
 		qué hice hicimos pasó el la los las que en de mi me qu'ai-je qu'est-ce j'ai fait ai nous avons s'est passé le les ce cosa ho fatto abbiamo è successo che il lo o fiz fizemos aconteceu que eu`)
 )
 
-// expansion adds the words in which an answer is likely to be put.
+// expansion adds the words in which an answer is likely to be put, and what the
+// statement that answers is about (the attributes of package write, spelled out:
+// a plan is no writer's business).
 type expansion struct {
-	signs []string
-	words string
+	signs      []string
+	words      string
+	attributes []string
 }
 
 var expanding = map[speech.Lang][]expansion{
 	speech.English: {
-		{[]string{"where do i live", "where i live", "where does", "where am i living", "where am i based", "live now", "my home", "my city", "my address", "where did i live", "where did i move", "where do we live", "lived", "living"}, "lives in moved to based in home"},
-		{[]string{"where do i work", "work at", "work for", "my job", "my employer", "my company", "who do i work", "my work", "for a living", "my profession", "my occupation", "where i work", "where did i work", "my career"}, "works at job joined company position engineer manager"},
-		{[]string{"my name", "who am i", "am i called", "called"}, "name is called"},
-		{[]string{"my age", "how old", "birthday", "was i born", "born"}, "birthday born years old"},
-		{[]string{"to eat", "food", "dinner", "lunch", "restaurant", "cook", "cuisine", "recipe", "breakfast", "diet"}, "likes loves hates favourite food vegetarian vegan allergic eats diet"},
-		{[]string{"allergic", "allergies", "allergy"}, "allergic allergy"},
-		{[]string{"my pet", "my pets", "any pets", "pets", "pet", "animal", "animals"}, "dog cat pet named adopted"},
-		{[]string{"my wife", "my husband", "my partner", "married", "girlfriend", "boyfriend", "relationship", "spouse", "single"}, "married wife husband partner engaged divorced single"},
-		{[]string{"my kids", "my children", "children", "kids", "my son", "my daughter"}, "kids children son daughter"},
-		{[]string{"hobby", "hobbies", "free time", "for fun", "spare time", "interests", "enjoy doing"}, "likes loves enjoys plays hobby"},
-		{[]string{"deadline", "due", "due date"}, "deadline due"},
-		{[]string{"decide", "decided", "decision", "choose", "chose", "pick"}, "decided chose switched use"},
-		{[]string{"my plans", "plans", "planning", "planned", "upcoming", "appointments", "appointment"}, "will going plans next trip appointment"},
-		{[]string{"my car", "drive"}, "car drives"},
-		{[]string{"speak", "languages"}, "speaks language"},
-		{[]string{"about me", "know about me"}, "lives works likes family"},
+		{[]string{"where do i live", "where i live", "where does", "where am i living", "where am i based", "live now", "my home", "my city", "my address", "where did i live", "where did i move", "where do we live", "lived", "living"}, "lives in moved to based in home", []string{"residence", "address"}},
+		{[]string{"where do i work", "work at", "work for", "my job", "my employer", "my company", "who do i work", "my work", "for a living", "my profession", "my occupation", "where i work", "where did i work", "my career"}, "works at job joined company position engineer manager", []string{"employer", "job title"}},
+		{[]string{"my name", "who am i", "am i called", "called"}, "name is called", []string{"name"}},
+		{[]string{"my age", "how old", "birthday", "was i born", "born"}, "birthday born years old", []string{"age", "birthday"}},
+		{[]string{"to eat", "food", "dinner", "lunch", "restaurant", "cook", "cuisine", "recipe", "breakfast", "diet"}, "likes loves hates favourite food vegetarian vegan allergic eats diet", []string{"diet", "allergy", "likes"}},
+		{[]string{"allergic", "allergies", "allergy"}, "allergic allergy", []string{"allergy"}},
+		{[]string{"my pet", "my pets", "any pets", "pets", "pet", "animal", "animals"}, "dog cat pet named adopted", []string{"pet"}},
+		{[]string{"my wife", "my husband", "my partner", "married", "girlfriend", "boyfriend", "relationship", "spouse", "single"}, "married wife husband partner engaged divorced single", []string{"relationship"}},
+		{[]string{"my kids", "my children", "children", "kids", "my son", "my daughter"}, "kids children son daughter", []string{"child"}},
+		{[]string{"hobby", "hobbies", "free time", "for fun", "spare time", "interests", "enjoy doing"}, "likes loves enjoys plays hobby", []string{"hobby", "likes"}},
+		{[]string{"deadline", "due", "due date"}, "deadline due", []string{"deadline"}},
+		{[]string{"decide", "decided", "decision", "choose", "chose", "pick"}, "decided chose switched use", nil},
+		{[]string{"my plans", "plans", "planning", "planned", "upcoming", "appointments", "appointment"}, "will going plans next trip appointment", nil},
+		{[]string{"my car", "drive"}, "car drives", []string{"car"}},
+		{[]string{"speak", "languages"}, "speaks language", []string{"language"}},
+		{[]string{"about me", "know about me"}, "lives works likes family", nil},
 	},
 	speech.German: {
-		{[]string{"wo wohne ich", "wo lebe ich", "wohne", "wohnte", "wohnt", "gewohnt", "wohnort"}, "wohne lebe gezogen umgezogen"},
-		{[]string{"arbeite", "arbeitet", "job", "beruf", "arbeitgeber", "gearbeitet"}, "arbeite bei job firma"},
-		{[]string{"heiße", "name"}, "heiße name"},
-		{[]string{"essen", "lieblingsessen"}, "mag esse liebe vegetarisch allergisch"},
-		{[]string{"frist", "deadline"}, "frist deadline abgabe"},
+		{[]string{"wo wohne ich", "wo lebe ich", "wohne", "wohnte", "wohnt", "gewohnt", "wohnort"}, "wohne lebe gezogen umgezogen", []string{"residence"}},
+		{[]string{"arbeite", "arbeitet", "job", "beruf", "arbeitgeber", "gearbeitet"}, "arbeite bei job firma", []string{"employer", "job title"}},
+		{[]string{"heiße", "name"}, "heiße name", []string{"name"}},
+		{[]string{"essen", "lieblingsessen"}, "mag esse liebe vegetarisch allergisch", []string{"diet", "allergy", "likes"}},
+		{[]string{"frist", "deadline"}, "frist deadline abgabe", []string{"deadline"}},
 	},
 	speech.Spanish: {
-		{[]string{"dónde vivo", "vivo", "vivía", "vive"}, "vivo mudé"}, {[]string{"trabajo", "trabaja", "trabajaba"}, "trabajo empresa empleo"}, {[]string{"llamo", "nombre"}, "llamo nombre"}, {[]string{"comer", "comida"}, "gusta comida alérgico vegetariano"}, {[]string{"plazo", "fecha límite"}, "plazo fecha límite"},
+		{[]string{"dónde vivo", "vivo", "vivía", "vive"}, "vivo mudé", []string{"residence"}}, {[]string{"trabajo", "trabaja", "trabajaba"}, "trabajo empresa empleo", []string{"employer", "job title"}}, {[]string{"llamo", "nombre"}, "llamo nombre", []string{"name"}}, {[]string{"comer", "comida"}, "gusta comida alérgico vegetariano", []string{"diet", "allergy", "likes"}}, {[]string{"plazo", "fecha límite"}, "plazo fecha límite", []string{"deadline"}},
 	},
 	speech.French: {
-		{[]string{"habite", "j'habite", "habitais", "vis", "où"}, "habite déménagé vis"}, {[]string{"travaille", "travail", "travaillais"}, "travaille chez emploi entreprise"}, {[]string{"m'appelle", "nom"}, "m'appelle nom"}, {[]string{"manger", "nourriture"}, "aime mange végétarien allergique"}, {[]string{"date limite", "échéance"}, "date limite échéance"},
+		{[]string{"habite", "j'habite", "habitais", "vis", "où"}, "habite déménagé vis", []string{"residence"}}, {[]string{"travaille", "travail", "travaillais"}, "travaille chez emploi entreprise", []string{"employer", "job title"}}, {[]string{"m'appelle", "nom"}, "m'appelle nom", []string{"name"}}, {[]string{"manger", "nourriture"}, "aime mange végétarien allergique", []string{"diet", "allergy", "likes"}}, {[]string{"date limite", "échéance"}, "date limite échéance", []string{"deadline"}},
 	},
 	speech.Italian: {
-		{[]string{"dove abito", "dove vivo", "abito", "vivo", "abitavo"}, "abito vivo trasferito"}, {[]string{"lavoro", "lavora"}, "lavoro azienda"}, {[]string{"chiamo", "nome"}, "chiamo nome"}, {[]string{"scadenza"}, "scadenza"},
+		{[]string{"dove abito", "dove vivo", "abito", "vivo", "abitavo"}, "abito vivo trasferito", []string{"residence"}}, {[]string{"lavoro", "lavora"}, "lavoro azienda", []string{"employer", "job title"}}, {[]string{"chiamo", "nome"}, "chiamo nome", []string{"name"}}, {[]string{"scadenza"}, "scadenza", []string{"deadline"}},
 	},
 	speech.Portuguese: {
-		{[]string{"onde moro", "moro", "vivo", "morava"}, "moro vivo mudei"}, {[]string{"trabalho", "trabalha"}, "trabalho empresa emprego"}, {[]string{"chamo", "nome"}, "chamo nome"}, {[]string{"prazo"}, "prazo"},
+		{[]string{"onde moro", "moro", "vivo", "morava"}, "moro vivo mudei", []string{"residence"}}, {[]string{"trabalho", "trabalha"}, "trabalho empresa emprego", []string{"employer", "job title"}}, {[]string{"chamo", "nome"}, "chamo nome", []string{"name"}}, {[]string{"prazo"}, "prazo", []string{"deadline"}},
 	},
 }
 
 var chineseExpanding = []expansion{
-	{[]string{"住", "家在"}, "住在 搬到"}, {[]string{"工作", "上班", "公司"}, "在 工作 上班 公司"}, {[]string{"名字", "叫什么"}, "我叫 名字"}, {[]string{"吃", "喜欢"}, "喜欢 爱 不吃 过敏"}, {[]string{"截止", "期限"}, "截止日期 期限"},
+	{[]string{"住", "家在"}, "住在 搬到", []string{"residence"}}, {[]string{"工作", "上班", "公司"}, "在 工作 上班 公司", []string{"employer", "job title"}}, {[]string{"名字", "叫什么"}, "我叫 名字", []string{"name"}}, {[]string{"吃", "喜欢"}, "喜欢 爱 不吃 过敏", []string{"likes", "allergy"}}, {[]string{"截止", "期限"}, "截止日期 期限", []string{"deadline"}},
 }
 
-// expansions returns the words of the first two expansions that apply.
-func expansions(lang speech.Lang, text string, words []string) string {
-	var out []string
+// expansions returns the words and the attributes of the first two expansions
+// that apply.
+func expansions(lang speech.Lang, text string, words []string) (string, []string) {
+	var out, attributes []string
 	if lang == speech.Chinese {
 		for _, e := range chineseExpanding {
 			if containsAny(text, e.signs...) && len(out) < 2 {
-				out = append(out, e.words)
+				out, attributes = append(out, e.words), append(attributes, e.attributes...)
 			}
 		}
-		return strings.Join(out, " ")
+		return strings.Join(out, " "), attributes
 	}
 	joined := " " + strings.Join(words, " ") + " "
 	for _, e := range expanding[lang] {
 		if anyOf(joined, e.signs) && len(out) < 2 {
-			out = append(out, e.words)
+			out, attributes = append(out, e.words), append(attributes, e.attributes...)
 		}
 	}
-	return strings.Join(out, " ")
+	return strings.Join(out, " "), attributes
 }
 
 // capitalStarts are words that begin sentences, or have a capital always.

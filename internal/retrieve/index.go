@@ -43,6 +43,8 @@ type slot struct {
 	id   memory.ID
 	seq  int64
 	kind memory.Kind
+	// attribute is what the statement is about, where a rule knows it.
+	attribute string
 	// status, and with it live and used in the mark, may change.
 	status memory.Status
 	// The times are kept as times: years 1 and 9999 do not fit nanoseconds.
@@ -67,6 +69,9 @@ type mark struct {
 	prior float32
 
 	used, live, vector, time bool
+	// whole says that the item is a statement that stands by itself, not an
+	// utterance kept word for word.
+	whole bool
 }
 
 // posting says that a term stands count times in a slot's text.
@@ -191,7 +196,7 @@ func (x *index) same(s int32, it *Item, terms []int32) bool {
 
 // describe takes over what constraints ask for.
 func (k *slot) describe(m *memory.Memory) {
-	k.kind, k.status = m.Kind, m.Status
+	k.kind, k.status, k.attribute = m.Kind, m.Status, m.Attribute
 	k.eventAt, k.validFrom, k.validTo = m.EventAt, m.ValidFrom, m.ValidTo
 }
 
@@ -200,6 +205,7 @@ func (x *index) characterize(s int32, it *Item) {
 	m := &x.marks[s]
 	t := lexical.TraitsOf(it.Text, it.Speaker)
 	m.time = t.Time
+	m.whole = it.Kind != memory.KindNote
 	prior := lengthWeight * math.Log(1+float64(min(m.terms, longEnough)))
 	if t.Time {
 		prior += timePrior

@@ -26,6 +26,15 @@ const (
 	// ownMeaning and aroundMeaning weigh the dense channel's z-scores.
 	ownMeaning    = 0.75
 	aroundMeaning = 1.0
+	// wholeOwn and wholeAround change the two above for statements that stand by
+	// themselves. An utterance that was kept word for word ("Yes, red gives me
+	// headaches") needs what was said around it; a statement that a writer made
+	// self-contained does not, and would only borrow its neighbours' relevance.
+	// Not fitted: LoCoMo's items are all utterances.
+	wholeOwn    = 2.0
+	wholeAround = 0.25
+	// attributeBoost is for statements about what is asked for.
+	attributeBoost = 5.0
 	// speakerBoost is for items said by a person whom the query names.
 	speakerBoost = 4.0
 	// conversationWeight is how much of its conversation's best score an item
@@ -127,9 +136,15 @@ func (x *index) score(q memory.Query, w *workspace) scored {
 		if !m.used {
 			continue
 		}
-		t := float64(m.prior) +
-			ownWords*out.lexical[i] + aroundWords*aroundLexical[i] +
-			ownMeaning*out.dense[i] + aroundMeaning*aroundDense[i]
+		own := ownWords*out.lexical[i] + ownMeaning*out.dense[i]
+		around := aroundWords*aroundLexical[i] + aroundMeaning*aroundDense[i]
+		if m.whole {
+			own, around = wholeOwn*own, wholeAround*around
+		}
+		t := float64(m.prior) + own + around
+		if a := x.slots[i].attribute; a != "" && slices.Contains(q.Attributes, a) {
+			t += attributeBoost
+		}
 		if m.speaker != none && named[m.speaker] {
 			t += speakerBoost
 		}

@@ -462,3 +462,33 @@ func TestPeopleWhoAreNamed(t *testing.T) {
 	require.Equal(t, memory.ID("a1"), ids(b.retrieve(t, plan(1, input("Where was Ann's holiday?"))))[0])
 	require.Equal(t, memory.ID("b1"), ids(b.retrieve(t, plan(1, input("Where was Ben's holiday?"))))[0])
 }
+
+// A statement that stands by itself must not borrow the relevance of what was
+// said beside it, as an utterance kept word for word may.
+func TestStatementsThatStandByThemselvesDoNotBorrowFromTheirNeighbours(t *testing.T) {
+	t.Parallel()
+	b := &bundle{source: &retrievetest.Source{}, ctx: tenant.NewContext(t.Context(), alice)}
+	b.retriever = retrieve.New(b.source, retrieve.Options{})
+	talk := func(conversation string) func(*retrieve.Item) {
+		return func(it *retrieve.Item) { it.Conversation = memory.ConversationID(conversation) }
+	}
+	for i, text := range []string{"The ferry leaves at nine", "Alice packed a ferry timetable", "Bob likes chess", "Carol sings"} {
+		b.source.Put(alice, item(fmt.Sprintf("one%d", i), text, talk("one")))
+	}
+	b.source.Put(alice, item("two", "Dan took a ferry once, years ago, and he was seasick", talk("two")))
+	got := b.retrieve(t, plan(5, input("ferry")))
+	require.Equal(t, memory.ID("two"), got.Candidates[2].ID, "what names the thing is before what stood beside it")
+}
+
+func TestStatementsAboutWhatIsAskedForComeFirst(t *testing.T) {
+	t.Parallel()
+	b := &bundle{source: &retrievetest.Source{}, ctx: tenant.NewContext(t.Context(), alice)}
+	b.retriever = retrieve.New(b.source, retrieve.Options{})
+	b.source.Put(alice,
+		item("friend", "Her best friend Elif lives there already"),
+		item("home", "Maya moved to Gothenburg", func(it *retrieve.Item) { it.Attribute = "residence" }),
+	)
+	q := input("Where do I live?")
+	q.Attributes = []string{"residence", "address"}
+	require.Equal(t, memory.ID("home"), b.retrieve(t, plan(5, q)).Candidates[0].ID)
+}

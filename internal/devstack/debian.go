@@ -40,7 +40,7 @@ func newAPT(ctx context.Context, dir string, progress *step) (apt, error) {
 			Hint: "this machine has no apt; start the part yourself and name it (LIGHTMEM_DATABASE_URL), or use docker compose",
 		}
 	}
-	mirror, err := debianMirror(ctx)
+	mirror, err := DebianMirror(ctx)
 	if err != nil {
 		return a, err
 	}
@@ -126,9 +126,9 @@ func (a apt) run(ctx context.Context, args ...string) error {
 	return runQuietly(ctx, cmd)
 }
 
-// debianMirror returns the address of the Debian mirror that this machine's apt
+// DebianMirror returns the address of the Debian mirror that this machine's apt
 // uses, or $LIGHTMEM_DEBIAN_MIRROR.
-func debianMirror(ctx context.Context) (string, error) {
+func DebianMirror(ctx context.Context) (string, error) {
 	if mirror := os.Getenv("LIGHTMEM_DEBIAN_MIRROR"); mirror != "" {
 		return mirror, nil
 	}

@@ -35,6 +35,10 @@ func (s *site) ollamaBinary(ctx context.Context) (string, error) {
 	if installed, err := exec.LookPath("ollama"); err == nil {
 		return installed, nil
 	}
+	return s.builtOllama(ctx)
+}
+
+func (s *site) builtOllama(ctx context.Context) (string, error) {
 	dir, err := s.cache.entry(ctx, ollamaKey(), func(draft string) (err error) {
 		if err := s.ensureCompiler(ctx); err != nil {
 			return err
@@ -128,9 +132,18 @@ func fetchHeaders(ctx context.Context, dir string, step *step) (string, error) {
 // ensureOllama fills in the address of an Ollama server that has both models.
 func (s *site) ensureOllama(ctx context.Context, stack *Stack) error {
 	host, err := s.ollamaHost(ctx)
+	if err == nil {
+		err = s.ensureModels(ctx, host)
+	}
 	if err != nil {
 		return err
 	}
+	stack.OllamaHost, stack.ChatModel, stack.EmbedModel = host, s.opts.ChatModel, EmbedModel
+	return nil
+}
+
+// ensureModels gives an Ollama server the models that it lacks.
+func (s *site) ensureModels(ctx context.Context, host string) error {
 	present, err := ollamaModels(ctx, host)
 	if err != nil {
 		return fmt.Errorf("list Ollama's models: %w", err)
@@ -155,17 +168,52 @@ func (s *site) ensureOllama(ctx context.Context, stack *Stack) error {
 			return err
 		}
 	}
-	if !present[EmbedModel] {
-		file, err := s.embedWeights(ctx)
-		if err != nil {
-			return err
-		}
-		if err := s.createModel(ctx, host, EmbedModel, file, map[string]any{}); err != nil {
-			return err
-		}
+	if present[EmbedModel] {
+		return nil
 	}
-	stack.OllamaHost, stack.ChatModel, stack.EmbedModel = host, chat, EmbedModel
-	return nil
+	file, err := s.embedWeights(ctx)
+	if err != nil {
+		return err
+	}
+	return s.createModel(ctx, host, EmbedModel, file, map[string]any{})
+}
+
+// OllamaFiles are what an Ollama in a container is made of where no registry
+// can be reached.
+type OllamaFiles struct {
+	// Binary is an ollama built for this machine; it needs libgomp.
+	Binary string
+	// ChatModel and EmbedModel are the names of the models in Models.
+	ChatModel, EmbedModel string
+	// Models is a folder for OLLAMA_MODELS with both models. The stack's own
+	// server uses it: copy it, and leave it as it is.
+	Models string
+}
+
+// MakeOllamaFiles builds Ollama and prepares its models, whatever OLLAMA_HOST
+// says. The stack's own server runs afterwards.
+func MakeOllamaFiles(ctx context.Context, opts Options) (*OllamaFiles, error) {
+	s, err := open(opts)
+	if err != nil {
+		return nil, err
+	}
+	unlock, err := lock(ctx, filepath.Join(s.opts.StateDir, "locks", string(Ollama)))
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	binary, err := s.builtOllama(ctx)
+	if err != nil {
+		return nil, err
+	}
+	host, err := s.ownOllama(ctx, binary)
+	if err == nil {
+		err = s.ensureModels(ctx, host)
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &OllamaFiles{Binary: binary, ChatModel: s.opts.ChatModel, EmbedModel: EmbedModel, Models: s.cache.path("ollama-models")}, nil
 }
 
 // ollamaHost returns the address of a server that answers: the one that
@@ -181,8 +229,7 @@ func (s *site) ollamaHost(ctx context.Context) (string, error) {
 		}
 		return host, nil
 	}
-	own := newProcess(s.opts.StateDir, "ollama")
-	if record, ok := own.running(); ok {
+	if record, ok := newProcess(s.opts.StateDir, "ollama").running(); ok {
 		return "http://" + hostPort(record.Port), nil
 	}
 	usual := "http://" + hostPort(ollamaPort)
@@ -192,6 +239,15 @@ func (s *site) ollamaHost(ctx context.Context) (string, error) {
 	binary, err := s.ollamaBinary(ctx)
 	if err != nil {
 		return "", err
+	}
+	return s.ownOllama(ctx, binary)
+}
+
+// ownOllama returns the address of the stack's own server.
+func (s *site) ownOllama(ctx context.Context, binary string) (string, error) {
+	own := newProcess(s.opts.StateDir, "ollama")
+	if record, ok := own.running(); ok {
+		return "http://" + hostPort(record.Port), nil
 	}
 	port, err := s.choosePort(ctx, "ollama", ollamaPort, isFree)
 	if err != nil {
@@ -220,7 +276,7 @@ func (s *site) startOllama(ctx context.Context, own process, binary string, port
 	cmd.Env = append(append(os.Environ(), passiveWait...),
 		"HOME="+home, // its keys and history; the user's own stay untouched
 		"OLLAMA_HOST="+hostPort(port),
-		"OLLAMA_MODELS="+filepath.Join(s.cache.dir, "ollama-models"),
+		"OLLAMA_MODELS="+s.cache.path("ollama-models"),
 		"OLLAMA_KEEP_ALIVE=24h", // loading takes seconds
 		"OLLAMA_MAX_LOADED_MODELS=3",
 		fmt.Sprintf("OLLAMA_NUM_PARALLEL=%d", parallelRequests),

@@ -46,6 +46,13 @@ type Options struct {
 	StateDir string
 }
 
+// CacheDir returns the folder of what is fetched and built, made where it is
+// missing.
+func CacheDir() (string, error) {
+	opts, err := Options{}.withDefaults()
+	return opts.CacheDir, err
+}
+
 // withDefaults fills in what is empty and makes the folders.
 func (o Options) withDefaults() (Options, error) {
 	home, err := os.UserHomeDir()

@@ -49,17 +49,13 @@ func cut(events []*historypb.HistoryEvent, decode converter.DataConverter, began
 			marks = append(marks, milestone{"request reaches the server, workflow made", at})
 		case enumspb.EVENT_TYPE_WORKFLOW_TASK_STARTED:
 			tasks++
-			name := "first workflow task waits for the worker"
-			if tasks > 1 {
-				name = "next workflow task waits for the worker"
-			}
-			marks = append(marks, milestone{name, at})
+			marks = append(marks, milestone{ordinal(tasks) + " workflow task waits for the worker", at})
 		case enumspb.EVENT_TYPE_MARKER_RECORDED:
 			if name, done := localActivity(e, decode); name != "" {
 				marks = append(marks, milestone{"local " + name, done})
 			}
 		case enumspb.EVENT_TYPE_WORKFLOW_TASK_COMPLETED:
-			marks = append(marks, milestone{"workflow task handed back", at})
+			marks = append(marks, milestone{ordinal(tasks) + " workflow task handed back", at})
 		case enumspb.EVENT_TYPE_ACTIVITY_TASK_SCHEDULED:
 			activity[e.GetEventId()] = e.GetActivityTaskScheduledEventAttributes().GetActivityType().GetName()
 		case enumspb.EVENT_TYPE_ACTIVITY_TASK_STARTED:
@@ -85,6 +81,14 @@ func cut(events []*historypb.HistoryEvent, decode converter.DataConverter, began
 		last = at
 	}
 	return out
+}
+
+func ordinal(n int) string {
+	words := []string{"first", "second", "third", "fourth", "fifth"}
+	if n < 1 || n > len(words) {
+		return "later"
+	}
+	return words[n-1]
 }
 
 // localActivity returns the name of the local activity that a marker records,

@@ -153,6 +153,22 @@ func (u usage) since(before usage, took time.Duration) usage {
 	return d
 }
 
+// cost is the processor time of one turn, in milliseconds.
+type cost struct {
+	Worker   float64 `json:"worker"`
+	Temporal float64 `json:"temporal"`
+	Postgres float64 `json:"postgres"`
+	Client   float64 `json:"client"`
+}
+
+// over divides the cores used by the turns a second.
+func (u usage) over(rate float64) cost {
+	per := func(cores float64) float64 { return round(1000*cores/rate, 1) }
+	return cost{Worker: per(u.Worker), Temporal: per(u.Temporal), Postgres: per(u.Postgres), Client: per(u.Client)}
+}
+
+func (c cost) sum() float64 { return c.Worker + c.Temporal + c.Postgres + c.Client }
+
 // saturated says what was exhausted first.
 func (u usage) saturated() string {
 	if u.All < 0.85*u.Cores {

@@ -95,7 +95,7 @@ func (r *results) throughputTable(b *strings.Builder) {
 		return
 	}
 	fmt.Fprintf(b, "\n### Throughput\n\nEach user has 10,000 items and sends the next turn when the last one is over; client, worker, Temporal and Postgres share the machine. A full turn retrieves, answers and writes, and is over when its receipt is there. Over the gpu queue, a recall makes two remote calls (plan, select), a full turn four (plan, select, write; answer on its own queue). %d gpu slots.\n\n", gpuSlots)
-	rows := [][]string{{"turn", "plan and select by", "users", "a second", "reply P50/P95 ms", "whole P50/P95 ms", "cores: worker / Temporal / Postgres / client / others", "saturated first", "target"}}
+	rows := [][]string{{"turn", "plan and select by", "users", "a second", "reply P50/P95 ms", "whole P50/P95 ms", "CPU ms a turn: worker + Temporal + Postgres + client", "cores of others", "saturated first", "target"}}
 	for _, t := range r.Throughput {
 		target := ""
 		if t.Target > 0 {
@@ -111,7 +111,8 @@ func (r *results) throughputTable(b *strings.Builder) {
 		}
 		rows = append(rows, []string{
 			t.Turn, t.Served, fmt.Sprint(t.Users), rate, pair(t.Reply), whole,
-			fmt.Sprintf("%.2f / %.2f / %.2f / %.2f / %.2f", t.CPU.Worker, t.CPU.Temporal, t.CPU.Postgres, t.CPU.Client, t.CPU.Others), t.Saturated, target,
+			fmt.Sprintf("%.1f + %.1f + %.1f + %.1f = %.1f", t.PerTurn.Worker, t.PerTurn.Temporal, t.PerTurn.Postgres, t.PerTurn.Client, t.PerTurn.sum()),
+			fmt.Sprintf("%.2f", t.CPU.Others), t.Saturated, target,
 		})
 	}
 	table(b, rows)

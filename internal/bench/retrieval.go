@@ -71,7 +71,7 @@ func (in *installation) retrievalOf(ctx context.Context, u user, s size) (retrie
 		source.spent.Store(0)
 		began := time.Now()
 		got, err := retriever.Retrieve(ctx, p)
-		took := time.Since(began)
+		took, inDatabase := time.Since(began), time.Duration(source.spent.Load())
 		if err != nil {
 			return m, fmt.Errorf("retrieve: %w", err)
 		}
@@ -84,7 +84,7 @@ func (in *installation) retrievalOf(ctx context.Context, u user, s size) (retrie
 			continue
 		}
 		warm, three = append(warm, took), append(three, time.Since(began))
-		database = append(database, time.Duration(source.spent.Load()))
+		database = append(database, inDatabase)
 		if i < warmTurns+s.judged {
 			want := full.best(p.Plan.Queries[0], 2*p.K)
 			for _, c := range got.Candidates {

@@ -23,8 +23,11 @@ type throughput struct {
 	// committed and its receipt is there; for recalls they are the same.
 	Reply spread `json:"reply"`
 	Whole spread `json:"whole"`
-	// CPU is how many cores each process used, of the machine's.
-	CPU usage `json:"cpu_cores"`
+	// CPU is how many cores each process used, of the machine's; PerTurn is
+	// the processor time of ours for one turn, which bounds the rate whatever
+	// else the machine does.
+	CPU     usage `json:"cpu_cores"`
+	PerTurn cost  `json:"cpu_ms_per_turn"`
 	// Saturated is what was exhausted first.
 	Saturated string `json:"saturated"`
 	// Failed counts turns that failed, Degraded those not served as configured.
@@ -164,5 +167,6 @@ func (in *installation) throughputOf(ctx context.Context, k kind, users []user, 
 	m.Rate = round(float64(len(reply))/window.Seconds(), 1)
 	m.Reply, m.Whole = spreadOf(reply), spreadOf(whole)
 	m.Saturated = m.CPU.saturated()
+	m.PerTurn = m.CPU.over(m.Rate)
 	return m, nil
 }

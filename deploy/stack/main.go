@@ -25,7 +25,7 @@ const usage = `usage: stack COMMAND [PART ...]
   status  what runs, where, since when
   env     the addresses as KEY=value, for: export $(go run ./deploy/stack env)
 
-PART is postgres, temporal, openai or ollama; without any, up takes what a turn needs and down takes all.`
+PART is postgres, temporal, openai or ollama; without any, up takes what a turn needs and down takes all`
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

@@ -151,7 +151,7 @@ func (s *site) ensureModels(ctx context.Context, host string) error {
 	chat, known := s.opts.ChatModel, weights[s.opts.ChatModel].sha256 != ""
 	if !present[chat] && !known {
 		return &Failure{
-			Step: "find the model " + chat + " on " + host, Err: errors.New("Ollama does not have it"),
+			Step: "find the model " + chat + " on " + host, Err: errors.New("the server does not have it"),
 			Hint: "ollama pull " + chat + ", or set LIGHTMEM_MODEL to one of " + strings.Join(modelNames(), ", "),
 		}
 	}

@@ -14,8 +14,6 @@ import (
 )
 
 const (
-	// maxDrafts bounds what one turn may write.
-	maxDrafts = 64
 	// maxNearest is how many of the most similar memories a decision sees.
 	maxNearest = 8
 	// twinCosine is the least similarity that makes two memories candidates
@@ -30,40 +28,33 @@ const (
 // room where the user is at capacity, and writes memories, evidence, vectors,
 // refusals, counters, the turn's state, the receipt, and last the audit.
 func (s *Store) Commit(ctx context.Context, d memory.Drafted) (memory.Receipt, error) {
-	if err := checkDrafts(d); err != nil {
-		return memory.Receipt{}, err
-	}
 	scope, err := tenant.FromContext(ctx)
 	if err != nil {
 		return memory.Receipt{}, err
 	}
+	d.Drafts, d.Refused = slices.Clone(d.Drafts), slices.Clone(d.Refused)
+	kept := d.Drafts[:0]
+	for i, w := range d.Drafts {
+		w, refusal := fit(w, d.At)
+		if refusal == "" && i >= maxDrafts {
+			refusal = "too many statements"
+		}
+		if refusal != "" {
+			d.Refused = append(d.Refused, memory.Outcome{Memory: w.Text, Event: memory.EventRefused, Reason: refusal})
+			continue
+		}
+		kept = append(kept, w)
+	}
+	d.Drafts = kept
+	for i := range d.Refused {
+		d.Refused[i].Memory = storable(d.Refused[i].Memory)
+	}
 	var receipt memory.Receipt
-	err = s.locked(ctx, "commit turn", func(ctx context.Context, conn sender) (err error) {
+	err = s.locked(ctx, "commit turn", scope, func(ctx context.Context, conn sender) (err error) {
 		receipt, err = s.commit(ctx, conn, scope, d)
 		return err
 	})
 	return receipt, err
-}
-
-func checkDrafts(d memory.Drafted) error {
-	if len(d.Drafts) > maxDrafts {
-		return memory.Errorf(memory.CodeInvalidOutput, "commit turn: %d statements proposed, at most %d are taken", len(d.Drafts), maxDrafts)
-	}
-	for i := range d.Drafts {
-		w := &d.Drafts[i]
-		if w.Text == "" || len(w.Text) > memory.MaxTextBytes {
-			return memory.Errorf(memory.CodeInvalidOutput, "commit turn: statement %d is empty or too long", i)
-		}
-		for _, text := range []string{w.Text, w.Speaker, w.Subject, w.Attribute, w.Value, w.Quote} {
-			if err := checkText("text", text); err != nil {
-				return err
-			}
-		}
-		if len(w.Vector) > maxDimensions {
-			return memory.Errorf(memory.CodeInvalidOutput, "commit turn: a vector of %d dimensions, at most %d are taken", len(w.Vector), maxDimensions)
-		}
-	}
-	return nil
 }
 
 // neighbours are what the database knows near one draft.
@@ -114,7 +105,7 @@ func (s *Store) commit(ctx context.Context, conn sender, scope memory.Scope, d m
 	}
 
 	c := &committing{store: s, conn: conn, mutation: m, turn: d, same: same}
-	receipt := memory.Receipt{Written: slices.Clone(d.Refused), RequestDigest: d.RequestDigest}
+	receipt := memory.Receipt{Written: append([]memory.Outcome{}, d.Refused...), RequestDigest: d.RequestDigest}
 	for _, r := range d.Refused {
 		m.refused = append(m.refused, refused{r.Memory, cmp.Or(r.Reason, "refused"), d.Version})
 	}
@@ -124,9 +115,6 @@ func (s *Store) commit(ctx context.Context, conn sender, scope memory.Scope, d m
 			return memory.Receipt{}, err
 		}
 		receipt.Written = append(receipt.Written, outcome)
-	}
-	if receipt.Written == nil {
-		receipt.Written = []memory.Outcome{}
 	}
 	for _, h := range m.inserted {
 		if d.EmbedModel != "" && len(h.vector) == 0 && isLive(h.now.Status) {
@@ -187,9 +175,6 @@ type committing struct {
 // decide judges one draft among its neighbours, those that earlier drafts of
 // the same turn made or changed included, and applies the verdict.
 func (c *committing) decide(ctx context.Context, d memory.Draft, found neighbours) (memory.Outcome, error) {
-	if d.EventAt.IsZero() {
-		d.EventAt = c.turn.At
-	}
 	hash := draftHash(c.turn, d)
 	near, err := c.near(d, hash, found)
 	if err != nil {

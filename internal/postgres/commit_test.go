@@ -3,6 +3,7 @@ package postgres_test
 import (
 	"context"
 	"fmt"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -333,16 +334,34 @@ func TestMemoryTakesAnyTextAndRefusesWhatCannotBeStored(t *testing.T) {
 		require.Equal(t, text, found[0].Text)
 	}
 	a := answered("ann", "bad", "x")
-	for _, bad := range []memory.Draft{
-		{Text: "nul \x00"},
-		{Text: "broken \xff"},
-		{Text: ""},
-		{Text: strings.Repeat("x", memory.MaxTextBytes+1)},
-		{Text: "v", Vector: make(memory.Vector, 4000)},
-	} {
-		_, err := s.Commit(ctx, drafted(a, bad))
-		require.Contains(t, []memory.Code{memory.CodeInvalid, memory.CodeInvalidOutput}, memory.CodeOf(err), "%.20q", bad.Text)
+	receipt, err := s.Commit(ctx, drafted(a,
+		memory.Draft{Text: "nul \x00"}, memory.Draft{Text: "broken \xff"}, memory.Draft{Text: " \n"},
+		memory.Draft{Text: strings.Repeat("x", memory.MaxTextBytes+1)}, memory.Draft{Text: "S.", Subject: strings.Repeat("x", 2000)},
+		memory.Draft{Text: "One bad statement does not spoil the others.", Kind: "gossip", Source: "rumour", Quote: "\x00\xff", Vector: make(memory.Vector, 4000)},
+		memory.Draft{Text: "A hundred thousand years ago it was cold.", EventAt: day.AddDate(-100_000, 0, 0), ValidTo: day.AddDate(90_000, 0, 0), Vector: memory.Vector{float32(math.Inf(1))}},
+	))
+	require.NoError(t, err)
+	var reasons []string
+	for _, w := range receipt.Written {
+		reasons = append(reasons, w.Reason)
 	}
+	require.Equal(t, []string{"not text", "not text", "empty", "too long", "too long", "new", "new"}, reasons)
+	require.Equal(t, 2, receipt.Unembedded)
+	found, err := s.Fetch(ctx, []memory.ID{receipt.Written[5].ID, receipt.Written[6].ID})
+	require.NoError(t, err)
+	for _, m := range found {
+		require.Equal(t, day, m.EventAt)
+		require.True(t, m.ValidTo.IsZero())
+		require.Contains(t, []memory.Kind{memory.KindNote, memory.KindFact}, m.Kind)
+	}
+	many := make([]memory.Draft, 70)
+	for i := range many {
+		many[i].Text = fmt.Sprint("Statement ", i)
+	}
+	receipt, err = s.Commit(ctx, drafted(answered("ann", "many", "x"), many...))
+	require.NoError(t, err)
+	require.Len(t, receipt.Written, 70)
+	require.Equal(t, "too many statements", receipt.Written[0].Reason)
 	a.Text = "nul \x00"
 	require.Equal(t, memory.CodeInvalid, memory.CodeOf(s.Record(ctx, a)))
 }

@@ -106,6 +106,8 @@ func wrap(err error, step string) error {
 		return memory.Wrap(memory.CodeTransient, err, "%s: others were writing at the same time", step)
 	case "57014", "25P03", "25P04": // statement, idle, transaction timeout
 		return memory.Wrap(memory.CodeTransient, err, "%s: took too long", step)
+	case "23502", "23514", "22001", "22003", "22008": // null, check, length, number, date
+		return memory.Wrap(memory.CodeInvalid, err, "%s: a value is out of range (%s %s)", step, pg.TableName, pg.ConstraintName)
 	case "42501": // insufficient privilege, row-level security
 		return memory.Wrap(memory.CodeForbidden, err, "%s: not allowed", step)
 	case "22021", "22P05": // a character that Postgres cannot store

@@ -155,3 +155,30 @@ func TestOptionsAreChecked(t *testing.T) {
 	_, err = postgres.Open(t.Context(), postgres.Options{URL: "postgres://localhost/x", Capacity: -1})
 	require.Equal(t, memory.CodeInvalid, memory.CodeOf(err))
 }
+
+// mem0#6237, mem0#5155: one user's rush took every connection.
+func TestManyWritesOfOneUserLeaveTheOthersConnections(t *testing.T) {
+	t.Parallel()
+	url := postgrestest.URL(t)
+	s := postgrestest.Store(t, postgres.Options{URL: url, MaxConns: 2})
+	ann, bob := postgrestest.In(t.Context(), "acme", "ann"), postgrestest.In(t.Context(), "acme", "bob")
+	require.NoError(t, s.SetProfile(ann, memory.Profile{Name: "Ann"}))
+	owner := connect(t, url, "")
+	tx, err := owner.Begin(t.Context())
+	require.NoError(t, err)
+	_, err = tx.Exec(t.Context(), "SELECT 1 FROM app_user WHERE user_id = 'ann' FOR NO KEY UPDATE")
+	require.NoError(t, err)
+	var rush errgroup.Group
+	for i := range 10 {
+		rush.Go(func() error {
+			_, err := s.Commit(ann, drafted(answered("ann", fmt.Sprint("k", i), "x")))
+			return err
+		})
+	}
+	for i := range 5 {
+		_, err := s.Commit(bob, drafted(answered("bob", fmt.Sprint("k", i), "x")))
+		require.NoError(t, err)
+	}
+	require.NoError(t, tx.Rollback(t.Context()))
+	require.NoError(t, rush.Wait())
+}

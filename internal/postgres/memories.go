@@ -274,7 +274,7 @@ func (s *Store) change(ctx context.Context, step string, event memory.Event, id 
 		return memory.Outcome{}, err
 	}
 	var out memory.Outcome
-	err = s.locked(ctx, step, func(ctx context.Context, conn sender) error {
+	err = s.locked(ctx, step, scope, func(ctx context.Context, conn sender) error {
 		m := &mutation{cause: cause{actor: actor}}
 		var row query.LiveByIDRow
 		p := m.begin(ctx, scope)

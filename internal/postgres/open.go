@@ -45,6 +45,7 @@ type Store struct {
 	capacity      int
 	contextTokens int
 	listener      *listener
+	users         userLocks
 }
 
 // Open connects to a migrated database. The database must be there: an address
@@ -167,11 +168,17 @@ func (s *Store) once(ctx context.Context, step string, build func(p *pipeline, s
 	})
 }
 
-// locked runs f in a transaction over a connection of its own. f sends one or
-// more pipelines, of which the first begins with "begin" and the last ends with
+// locked runs f in a transaction over a connection of its own, while nobody
+// else of this process changes the scope's memory. f sends one or more
+// pipelines, of which the first begins with "begin" and the last ends with
 // "commit".
-func (s *Store) locked(ctx context.Context, step string, f func(ctx context.Context, conn sender) error) error {
-	return retrying(ctx, step, func(ctx context.Context) (err error) {
+func (s *Store) locked(ctx context.Context, step string, scope memory.Scope, f func(ctx context.Context, conn sender) error) error {
+	release, err := s.users.acquire(ctx, scope)
+	if err != nil {
+		return wrap(err, step)
+	}
+	defer release()
+	return retrying(ctx, step, func(ctx context.Context) error {
 		conn, err := s.pool.Acquire(ctx)
 		if err != nil {
 			return fmt.Errorf("acquire a connection: %w", err)

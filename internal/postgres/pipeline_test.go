@@ -89,7 +89,7 @@ func TestErrorsHaveCodesAndNoWords(t *testing.T) {
 	for sqlstate, want := range map[string]memory.Code{
 		"40001": memory.CodeTransient, "40P01": memory.CodeTransient, "55P03": memory.CodeTransient, "57014": memory.CodeTransient,
 		"57P01": memory.CodeUnavailable, "08006": memory.CodeUnavailable, "53300": memory.CodeUnavailable, "53100": memory.CodeUnavailable,
-		"42501": memory.CodeForbidden, "22021": memory.CodeInvalid, "42P01": memory.CodeUnavailable, "23514": memory.CodeInternal,
+		"42501": memory.CodeForbidden, "22021": memory.CodeInvalid, "42P01": memory.CodeUnavailable, "23514": memory.CodeInvalid, "XX000": memory.CodeInternal,
 	} {
 		err := wrap(&pgconn.PgError{Code: sqlstate, Message: "secret", Detail: "Key (text)=(secret)"}, "do it")
 		require.Equal(t, want, memory.CodeOf(err), sqlstate)

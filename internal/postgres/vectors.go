@@ -57,7 +57,7 @@ func (s *Store) SetVectors(ctx context.Context, model string, vectors map[memory
 		return err
 	}
 	t, u := string(scope.Tenant), string(scope.User)
-	return s.locked(ctx, "set vectors", func(ctx context.Context, conn sender) error {
+	return s.locked(ctx, "set vectors", scope, func(ctx context.Context, conn sender) error {
 		m := &mutation{}
 		if err := m.begin(ctx, scope).send(ctx, conn); err != nil {
 			return err

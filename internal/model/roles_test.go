@@ -83,7 +83,7 @@ func (ruleStub) Plan(_ context.Context, t memory.Turn) (memory.Plan, error) {
 }
 
 func (ruleStub) Draft(_ context.Context, a memory.Answered) (memory.Drafted, error) {
-	return memory.Drafted{Answered: a, Version: "rule", Drafts: []memory.Draft{{Text: a.UserName() + " said it: " + a.Text, Rule: "rule", Source: memory.SourceUser}}}, nil
+	return memory.Drafted{Answered: a, Version: "rule", Drafts: []memory.Draft{{Text: a.Text, Quote: a.Text + " It was good.", Rule: "rule", Source: memory.SourceUser}}}, nil
 }
 
 // turnOf plays a turn through the roles.

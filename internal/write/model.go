@@ -42,30 +42,30 @@ type ModelOptions struct {
 
 // Model writes with a small language model (SLM-3) on the basis of the rule's
 // drafts, which keep the speaker's own words. It does one thing that the rule
-// cannot: say whom and what pronouns mean. The model rewords the sentences that
-// hold a pronoun, both drafts and those that the rule refused because they do
-// not stand alone ("It was closed" → "The lighthouse was closed"), and its
-// sentence replaces the rule's only when the host has found that
+// cannot: say whom and what pronouns mean. The model rewords the user's
+// sentences that hold a pronoun, those of drafts and those that the rule refused
+// because they do not stand alone ("It was closed" → "The lighthouse was
+// closed"). The rule drafts the reworded sentence in place of the first one, so
+// that names, dates, kinds and conflicts are the rule's as ever, only when the
+// host has found that
 //
-//   - every word, name and number in it was said by the user, in the turn's
-//     context, or is in the draft,
-//   - nothing of the draft is lost but pronouns, nothing negated or affirmed,
-//   - it keeps the subject, unless that was a pronoun,
+//   - every word, name and number in it was said by the user or in the context,
+//   - nothing of the sentence is lost but pronouns, nothing negated or affirmed,
+//   - it keeps the subject, unless that was a pronoun, and no pronoun of the
+//     third person became the speaker,
 //   - and the model, asked apart for each pronoun that is gone whom it means,
 //     names with confidence what the sentence now says.
 //
 // Otherwise everything stays as it was. What was replaced and what was refused
-// are both among the result's Refused, for audit. A sentence that the rule had
-// refused goes through the rule again in its new words, so that dates, kinds
-// and conflicts are the rule's as ever. A turn without pronouns costs no call.
+// are both among the result's Refused, for audit. A turn without pronouns costs
+// no call.
 //
 // Why whom and not whether: asked yes or no "does the conversation say this
 // note?", Qwen2.5-Coder-1.5B told nine right sentences from nine with the wrong
 // subject no better than chance (area under the curve .47 to .51, three
-// wordings of the question); asked whom the pronoun means, its first choice was
-// right for all the pronouns of the same sentences that were tried, five of
-// five. It is never asked what to leave out: it ranks small talk last but mixes
-// the rest.
+// wordings of the question); asked whom a pronoun means, its first choice named
+// the right person for each of the five persons in the same sentences. It is
+// never asked what to leave out: it ranks small talk last but mixes the rest.
 type Model struct {
 	model      model
 	base       writer
@@ -81,11 +81,11 @@ func NewModel(m model, base writer, set *prompts.Set, o ModelOptions) *Model {
 	return &Model{model: m, base: base, prompt: set, confidence: o.Confidence}
 }
 
-// note is a sentence to be reworded: a draft, or one that the rule refused.
+// note is a sentence of the user's to be reworded, in his own words: that of
+// some drafts, or one that the rule refused.
 type note struct {
-	draft   int // its place among the drafts, -1 for a refused one
-	refused int // its place among the refused, -1 for a draft
 	text    string
+	refused int // its place among the refused, -1 for that of drafts
 }
 
 // Draft implements activities.Writer.
@@ -114,56 +114,73 @@ func (w *Model) Draft(ctx context.Context, a memory.Answered) (memory.Drafted, e
 				return memory.Drafted{}, err
 			}
 		}
+		if reason == "" {
+			if reason, err = w.replace(ctx, &out, a, n, text); err != nil {
+				return memory.Drafted{}, err
+			}
+		}
 		if reason != "" {
 			out.Refused = append(out.Refused, memory.Outcome{Memory: text, Event: memory.EventRefused, Reason: "rewording: " + reason})
-			continue
-		}
-		if err := w.replace(ctx, &out, a, n, text); err != nil {
-			return memory.Drafted{}, err
 		}
 	}
 	out.Version = prompts.Write + "+" + out.Version
 	return out, nil
 }
 
-// unclear lists the sentences that a pronoun keeps from standing alone.
+// unclear lists the sentences that a pronoun keeps from standing alone. A
+// draft's sentence is its quote: the draft itself names its speaker ("Marta:
+// She moved"), which a small model takes for the one who is meant.
 func unclear(d memory.Drafted) []note {
 	var out []note
-	for i, draft := range d.Drafts {
-		if !draft.Verbatim && draft.Source == memory.SourceUser && len(pronouns(draft.Text)) > 0 {
-			out = append(out, note{draft: i, refused: -1, text: draft.Text})
+	seen := make(map[string]bool)
+	for _, draft := range d.Drafts {
+		if !draft.Verbatim && draft.Source == memory.SourceUser && len(pronouns(draft.Quote)) > 0 && !seen[draft.Quote] {
+			seen[draft.Quote] = true
+			out = append(out, note{refused: -1, text: draft.Quote})
 		}
 	}
 	for i, r := range d.Refused {
 		if (r.Reason == reasonFragment || r.Reason == reasonImpersonal) && len(pronouns(r.Memory)) > 0 {
-			out = append(out, note{draft: -1, refused: i, text: r.Memory})
+			out = append(out, note{refused: i, text: r.Memory})
 		}
 	}
 	return out[:min(len(out), maxNotes)]
 }
 
-// replace puts the reworded sentence in the note's place.
-func (w *Model) replace(ctx context.Context, out *memory.Drafted, a memory.Answered, n note, text string) error {
-	if n.draft >= 0 {
-		d := &out.Drafts[n.draft]
-		out.Refused = append(out.Refused, memory.Outcome{Memory: d.Text, Event: memory.EventRefused, Reason: reasonReplaced})
-		d.Text, d.Rule = text, d.Rule+"+"+prompts.Write
-		return nil
-	}
+// replace lets the rule draft the reworded sentence and puts that in the note's
+// place. It returns why it did not, "" when it did.
+func (w *Model) replace(ctx context.Context, out *memory.Drafted, a memory.Answered, n note, text string) (string, error) {
 	a.Text, a.Answer.Text = text, ""
 	again, err := w.base.Draft(ctx, a)
 	if err != nil {
-		return err
+		return "", err
 	}
 	if len(again.Drafts) == 0 {
-		return nil // no more than what it was: the first refusal stands
+		return "no more of a statement than before", nil
 	}
-	for _, d := range again.Drafts {
+	for i := range again.Drafts {
+		d := &again.Drafts[i]
 		d.Rule, d.Quote = d.Rule+"+"+prompts.Write, n.text
-		out.Drafts = append(out.Drafts, d)
 	}
-	out.Refused[n.refused].Reason = reasonReplaced
-	return nil
+	if n.refused >= 0 {
+		out.Refused[n.refused].Reason = reasonReplaced
+		out.Drafts = append(out.Drafts, again.Drafts...)
+		return "", nil
+	}
+	at := slices.IndexFunc(out.Drafts, func(d memory.Draft) bool { return d.Quote == n.text })
+	kept := make([]memory.Draft, 0, len(out.Drafts)+len(again.Drafts))
+	for i, d := range out.Drafts {
+		if i == at {
+			kept = append(kept, again.Drafts...)
+		}
+		if d.Quote == n.text && d.Source == memory.SourceUser {
+			out.Refused = append(out.Refused, memory.Outcome{Memory: d.Text, Event: memory.EventRefused, Reason: reasonReplaced})
+			continue
+		}
+		kept = append(kept, d)
+	}
+	out.Drafts = kept
+	return "", nil
 }
 
 // reword asks for the notes in the model's words; "" for those that it left

@@ -27,6 +27,9 @@ type stub memory.Drafted
 
 func (s stub) Draft(_ context.Context, a memory.Answered) (memory.Drafted, error) {
 	d := memory.Drafted(s)
+	if a.Text != answered().Text { // a reworded sentence
+		d = memory.Drafted(drafts(a.Text))
+	}
 	d.Answered, d.Version = a, "rule"
 	d.Drafts, d.Refused = append([]memory.Draft(nil), d.Drafts...), append([]memory.Outcome(nil), d.Refused...)
 	return d, nil
@@ -82,7 +85,8 @@ func TestModelsSentenceReplacesTheRulesOnlyAfterTheHostsChecks(t *testing.T) {
 		{name: "a name for a pronoun", draft: "She loved the 3 songs.", reworded: "Paula loved the 3 songs.", meant: "Paula", p: 0.9},
 		{name: "a thing for a pronoun", draft: "It was not loud.", reworded: "The Bach concert was not loud.", meant: "the Bach concert", p: 0.9},
 		{name: "the model is unsure whom it means", draft: "She loved the 3 songs.", reworded: "Paula loved the 3 songs.", meant: "Paula", p: 0.4, refused: "unsure"},
-		{name: "asked apart, it means another", draft: "She loved the 3 songs.", reworded: "Marta loved the 3 songs.", meant: "Paula", p: 0.9, refused: "another"},
+		{name: "asked apart, it means another", draft: "She loved the 3 songs.", reworded: "The Bach loved the 3 songs.", meant: "Paula", p: 0.9, refused: "another"},
+		{name: "the speaker for a pronoun, however sure the model is", draft: "She loved the 3 songs.", reworded: "Marta loved the 3 songs.", meant: "Marta", p: 1, refused: "of himself"},
 		{name: "a name that nobody said", draft: "She loved the 3 songs.", reworded: "Petra loved the 3 songs.", meant: "Petra", p: 0.9, refused: "nobody said"},
 		{name: "mem0#5630: a name that is the beginning of another", draft: "She loved the 3 songs.", reworded: "The 3 songs were loved by Paul.", meant: "Paul", p: 0.9, refused: "nobody said"},
 		{name: "the assistant's advice as the user's words", draft: "She loved the 3 songs.", reworded: "Sofia loved the 3 songs.", meant: "Sofia", p: 0.9, refused: "nobody said"},
@@ -90,8 +94,8 @@ func TestModelsSentenceReplacesTheRulesOnlyAfterTheHostsChecks(t *testing.T) {
 		{name: "a word is lost", draft: "She loved the 3 songs.", reworded: "Paula loved songs.", meant: "Paula", p: 0.9, refused: "lost"},
 		{name: "a negation is lost", draft: "It was not loud.", reworded: "The Bach concert was loud.", meant: "the Bach concert", p: 0.9, refused: "lost"},
 		{name: "a negation is added", draft: "She loved the 3 songs.", reworded: "Paula loved not the 3 songs.", meant: "Paula", p: 0.9, refused: "negation"},
-		{name: "another subject", draft: "Marta took her to the concert.", reworded: "Paula took Marta to the concert.", meant: "Paula", p: 0.9, refused: "subject"},
-		{name: "more than pronouns", draft: "Marta took her to the concert.", reworded: "Marta took her to the Bach concert.", meant: "Paula", p: 0.9, refused: "more than pronouns"},
+		{name: "another subject", draft: "I took her to the concert.", reworded: "Paula and I took to the concert.", meant: "Paula", p: 0.9, refused: "subject"},
+		{name: "more than pronouns", draft: "I took her to the concert.", reworded: "I took her to the Bach concert.", meant: "Paula", p: 0.9, refused: "more than pronouns"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -114,6 +118,28 @@ func TestModelsSentenceReplacesTheRulesOnlyAfterTheHostsChecks(t *testing.T) {
 			require.Equal(t, "write.v1+rule", d.Version)
 		})
 	}
+}
+
+// Qwen2.5-Coder-1.5B made "Marta moved to Porto" of the rule's draft, and said
+// of it, too, that "She" means Marta.
+func TestTheModelSeesTheSentenceAndNotTheDraft(t *testing.T) {
+	t.Parallel()
+	a := answered()
+	a.Text = "She moved to Porto last week. I am glad."
+	m := modelFunc(func(r prompts.Request) (prompts.Response, error) {
+		last := r.Messages[len(r.Messages)-1].Text
+		require.NotContains(t, last, "Marta: She moved to Porto last week (", "%s", r.Prompt)
+		return rewords("Paula moved to Porto last week.", "Paula", 0.9)(r)
+	})
+	before, err := Rule{}.Draft(t.Context(), a)
+	require.NoError(t, err)
+	d, err := draftBy(t, m, Rule{}, a)
+	require.NoError(t, err)
+	require.Len(t, d.Drafts, len(before.Drafts))
+	require.Contains(t, d.Drafts[0].Text, "Paula moved to Porto")
+	require.Equal(t, before.Drafts[0].EventAt, d.Drafts[0].EventAt, "the date is the rule's")
+	require.Equal(t, "She moved to Porto last week.", d.Drafts[0].Quote)
+	require.Equal(t, before.Drafts[1:], d.Drafts[1:], "the others stay, in their places")
 }
 
 func TestARefusedSentenceGoesThroughTheRuleAgain(t *testing.T) {

@@ -11,12 +11,18 @@ import (
 // input and of its context. The assistant's answer is not among them, for the
 // user did not say it (spec section 3, junk).
 type sources struct {
-	words map[string]bool
-	text  string // lower case, for scripts without spaces
+	words   map[string]bool
+	speaker map[string]bool
+	text    string // lower case, for scripts without spaces
 }
 
 func newSources(a memory.Answered) sources {
-	s := sources{words: make(map[string]bool)}
+	s := sources{words: make(map[string]bool), speaker: make(map[string]bool)}
+	if name := a.UserName(); name != (memory.Turn{}).UserName() {
+		for _, w := range split(name) {
+			s.speaker[strings.ToLower(w)] = true
+		}
+	}
 	var all strings.Builder
 	add := func(text string) {
 		for _, w := range split(text) {
@@ -45,6 +51,10 @@ func (s sources) check(note, draft string) string {
 		drafted[strings.ToLower(w)] = true
 	}
 	for i, w := range mine {
+		lw := strings.ToLower(w)
+		if s.speaker[lw] && !drafted[lw] {
+			return "nobody speaks of himself as she or he"
+		}
 		if !s.knows(w, drafted, i == 0) {
 			return "a word that nobody said"
 		}

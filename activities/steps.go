@@ -66,6 +66,7 @@ func (a *Turn) Open(ctx context.Context, in Opening) (Opening, error) {
 // Plan asks the model for a plan and embeds its queries: one hop for both.
 func (a *Turn) Plan(ctx context.Context, in memory.Turn) (memory.Planned, error) {
 	defer beat(ctx)()
+	ctx = tenant.NewContext(ctx, in.Scope) // calls are counted by tenant
 	plan, err := a.Models.Planner.Plan(ctx, in)
 	if err != nil {
 		return memory.Planned{}, a.failure("plan", err)
@@ -132,7 +133,7 @@ func (a *Turn) SelectByRule(ctx context.Context, in memory.Retrieved) (memory.Se
 }
 
 func (a *Turn) choose(ctx context.Context, step string, s Selector, in memory.Retrieved) (memory.Selected, error) {
-	selection, err := s.Select(ctx, in)
+	selection, err := s.Select(tenant.NewContext(ctx, in.Scope), in)
 	if err != nil {
 		return memory.Selected{}, a.failure(step, err)
 	}
@@ -146,7 +147,8 @@ func (a *Turn) choose(ctx context.Context, step string, s Selector, in memory.Re
 // Answer asks the answer model and streams its pieces.
 func (a *Turn) Answer(ctx context.Context, in memory.Selected) (memory.Answered, error) {
 	defer beat(ctx)()
-	answer, err := a.Models.Answerer.Answer(ctx, in, a.stream(tenant.NewContext(ctx, in.Scope), in.WorkflowID))
+	ctx = tenant.NewContext(ctx, in.Scope)
+	answer, err := a.Models.Answerer.Answer(ctx, in, a.stream(ctx, in.WorkflowID))
 	if err != nil {
 		return memory.Answered{}, a.failure("answer", err)
 	}
@@ -170,6 +172,7 @@ func (a *Turn) Record(ctx context.Context, in memory.Answered) error {
 // Draft asks the model what to keep and embeds it: one hop for both.
 func (a *Turn) Draft(ctx context.Context, in memory.Answered) (memory.Drafted, error) {
 	defer beat(ctx)()
+	ctx = tenant.NewContext(ctx, in.Scope)
 	drafted, err := a.Models.Writer.Draft(ctx, in)
 	if err != nil {
 		return memory.Drafted{}, a.failure("draft", err)

@@ -199,16 +199,31 @@ func TestTurnFallsBackToTheRuleOfARole(t *testing.T) {
 	}{
 		{"models serve", &parts{}, allModels, []memory.Degraded{}, "model", "m_2", "by model"},
 		{"rules serve", &parts{}, nil, []memory.Degraded{}, "rule", "m_1", "by rule"},
-		{"planner down", &parts{plan: func() error { return down }}, allModels,
-			[]memory.Degraded{{Role: memory.RolePlan, Reason: memory.CodeUnavailable, Detail: down.Message}}, "rule", "m_2", "by model"},
-		{"selector talks nonsense", &parts{sel: func(memory.Retrieved) (memory.Selection, error) { return memory.Selection{}, garbage }}, allModels,
-			[]memory.Degraded{{Role: memory.RoleSelect, Reason: memory.CodeInvalidOutput, Detail: garbage.Message}}, "model", "m_1", "by model"},
-		{"answer model down", &parts{answer: func() error { return down }}, allModels,
-			[]memory.Degraded{{Role: memory.RoleAnswer, Reason: memory.CodeUnavailable, Detail: down.Message}}, "model", "m_2", "by rule"},
-		{"embedder down", &parts{embed: func([]string) ([]memory.Vector, error) { return nil, down }}, nil,
-			[]memory.Degraded{{Role: memory.RoleEmbed, Reason: memory.CodeUnavailable, Detail: down.Message}}, "rule", "m_1", "by rule"},
-		{"embedder gives too few vectors (mem0#5604)", &parts{embed: func([]string) ([]memory.Vector, error) { return nil, nil }}, nil,
-			[]memory.Degraded{{Role: memory.RoleEmbed, Reason: memory.CodeInvalidOutput, Detail: "the embedder returned 0 vectors for 1 texts"}}, "rule", "m_1", "by rule"},
+		{
+			"planner down", &parts{plan: func() error { return down }}, allModels,
+			[]memory.Degraded{{Role: memory.RolePlan, Reason: memory.CodeUnavailable, Detail: down.Message}},
+			"rule", "m_2", "by model",
+		},
+		{
+			"selector talks nonsense", &parts{sel: func(memory.Retrieved) (memory.Selection, error) { return memory.Selection{}, garbage }}, allModels,
+			[]memory.Degraded{{Role: memory.RoleSelect, Reason: memory.CodeInvalidOutput, Detail: garbage.Message}},
+			"model", "m_1", "by model",
+		},
+		{
+			"answer model down", &parts{answer: func() error { return down }}, allModels,
+			[]memory.Degraded{{Role: memory.RoleAnswer, Reason: memory.CodeUnavailable, Detail: down.Message}},
+			"model", "m_2", "by rule",
+		},
+		{
+			"embedder down", &parts{embed: func([]string) ([]memory.Vector, error) { return nil, down }}, nil,
+			[]memory.Degraded{{Role: memory.RoleEmbed, Reason: memory.CodeUnavailable, Detail: down.Message}},
+			"rule", "m_1", "by rule",
+		},
+		{
+			"embedder gives too few vectors (mem0#5604)", &parts{embed: func([]string) ([]memory.Vector, error) { return nil, nil }}, nil,
+			[]memory.Degraded{{Role: memory.RoleEmbed, Reason: memory.CodeInvalidOutput, Detail: "the embedder returned 0 vectors for 1 texts"}},
+			"rule", "m_1", "by rule",
+		},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

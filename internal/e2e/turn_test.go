@@ -114,8 +114,12 @@ func TestTenantsAndUsersWithTheSameWordsNeverSeeEachOther(t *testing.T) {
 	s := newSystem(t, parts{})
 	s.worker()
 	scopes := []memory.Scope{
-		{Tenant: "a", User: "b/c"}, {Tenant: "a/b", User: "c"}, {Tenant: "a", User: "b"}, {Tenant: "b", User: "a"},
-		{Tenant: "a", User: "b&agent_id=c"}, {Tenant: "a", User: "日本:=é"},
+		{Tenant: "a", User: "b/c"},
+		{Tenant: "a/b", User: "c"},
+		{Tenant: "a", User: "b"},
+		{Tenant: "b", User: "a"},
+		{Tenant: "a", User: "b&agent_id=c"},
+		{Tenant: "a", User: "日本:=é"},
 	}
 	for i, who := range scopes {
 		receipt := s.remember(who, fmt.Sprintf("My secret word is zebra%d.", i), time.Time{})

@@ -127,7 +127,8 @@ func newWorker(c client.Client, a *activities.Turn, queue string, o WorkerOption
 // RegisterWorkflows registers every workflow; replay tests use it, too.
 func RegisterWorkflows(r interface {
 	RegisterWorkflowWithOptions(w any, options workflow.RegisterOptions)
-}) {
+},
+) {
 	r.RegisterWorkflowWithOptions(workflows.Turn, workflow.RegisterOptions{Name: workflows.TypeTurn})
 	r.RegisterWorkflowWithOptions(workflows.Embed, workflow.RegisterOptions{Name: workflows.TypeEmbed})
 }

@@ -220,6 +220,7 @@ func (m *Model) request(req prompts.Request) openai.ChatCompletionRequest {
 		r.ReasoningEffort = "low"
 		return r
 	}
+	//lint:ignore SA1019 compatible servers know this field; not all know its successor
 	r.MaxTokens = req.MaxTokens
 	r.Temperature = max(float32(req.Temperature), coldest)
 	r.LogProbs, r.TopLogProbs = req.TopLogprobs > 0, req.TopLogprobs

@@ -1,6 +1,17 @@
 // Package schema is LightMem's database schema: numbered migrations in both
 // directions, embedded, and the functions that apply them. Only the database's
 // owner can apply them; the product itself works as RoleApp (see Role).
+//
+// The owner need not be a superuser, but then an administrator has to prepare
+// the database once:
+//
+//	CREATE EXTENSION vector; CREATE EXTENSION age;
+//	GRANT USAGE ON SCHEMA ag_catalog TO owner WITH GRANT OPTION;
+//	GRANT ALL ON ALL TABLES IN SCHEMA ag_catalog TO owner WITH GRANT OPTION;
+//	ALTER DATABASE name SET session_preload_libraries = 'age';
+//
+// and the owner needs CREATEROLE, or the roles to be there and
+// GRANT lightmem_app, lightmem_auditor TO owner.
 package schema
 
 import (
@@ -177,12 +188,25 @@ func (locker) SessionUnlock(ctx context.Context, conn *sql.Conn) error {
 	return err
 }
 
-// wrap adds a safe message. Whether it may be tried again is the operator's to
-// say, who sees the cause.
+// wrap adds a safe message. What the server says about a migration is the
+// operator's to see: its message names tables and roles; the detail, which may
+// quote rows, is left out.
 func wrap(err error, step string) error {
+	if err == nil {
+		return nil
+	}
+	code, hint := memory.CodeInternal, ""
 	var connect *pgconn.ConnectError
 	if errors.As(err, &connect) {
-		return memory.Wrap(memory.CodeUnavailable, err, "%s", step)
+		code = memory.CodeUnavailable
 	}
-	return memory.Wrap(memory.CodeInternal, err, "%s", step)
+	var partial *goose.PartialError
+	if errors.As(err, &partial) && partial.Failed != nil {
+		hint = fmt.Sprintf(" (migration %d)", partial.Failed.Source.Version)
+	}
+	var pg *pgconn.PgError
+	if errors.As(err, &pg) {
+		hint += fmt.Sprintf(": %s (SQLSTATE %s)", pg.Message, pg.Code)
+	}
+	return memory.Wrap(code, err, "%s%s", step, hint)
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"strings"
 	"testing"
 
@@ -11,6 +12,8 @@ import (
 	"github.com/jackc/pgx/v5/pgconn"
 	"github.com/stretchr/testify/require"
 
+	"github.com/lightmem/lightmem/internal/audit"
+	"github.com/lightmem/lightmem/internal/devstack/stacktest"
 	"github.com/lightmem/lightmem/internal/postgres"
 	"github.com/lightmem/lightmem/internal/postgres/postgrestest"
 	"github.com/lightmem/lightmem/internal/tenant"
@@ -19,9 +22,9 @@ import (
 )
 
 // connect returns a connection over the owner's address that works as the role.
-func connect(t *testing.T, url string, role schema.Role) *pgx.Conn {
+func connect(t *testing.T, address string, role schema.Role) *pgx.Conn {
 	t.Helper()
-	config, err := pgx.ParseConfig(url)
+	config, err := pgx.ParseConfig(address)
 	require.NoError(t, err)
 	if role != "" {
 		config.RuntimeParams["role"] = string(role)
@@ -116,9 +119,9 @@ func denied(err error) bool {
 func TestNoTableShowsOrTakesAnotherScopesRows(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	url := postgrestest.URL(t)
-	scopes := inhabit(t, postgrestest.Store(t, postgres.Options{URL: url}))
-	owner, app := connect(t, url, ""), connect(t, url, schema.RoleApp)
+	address := postgrestest.URL(t)
+	scopes := inhabit(t, postgrestest.Store(t, postgres.Options{URL: address}))
+	owner, app := connect(t, address, ""), connect(t, address, schema.RoleApp)
 
 	for _, table := range tenantTables(t, owner) {
 		t.Run(table.name, func(t *testing.T) { //nolint:paralleltest // they share two connections
@@ -188,9 +191,9 @@ func within(t *testing.T, conn *pgx.Conn, scope memory.Scope, f func(tx pgx.Tx))
 
 func TestScopeEndsWithItsTransaction(t *testing.T) {
 	t.Parallel()
-	url := postgrestest.URL(t)
-	inhabit(t, postgrestest.Store(t, postgres.Options{URL: url}))
-	app := connect(t, url, schema.RoleApp)
+	address := postgrestest.URL(t)
+	inhabit(t, postgrestest.Store(t, postgres.Options{URL: address}))
+	app := connect(t, address, schema.RoleApp)
 	within(t, app, memory.Scope{Tenant: "acme", User: "ann"}, func(pgx.Tx) {})
 	var n int
 	require.NoError(t, app.QueryRow(t.Context(), "SELECT count(*) FROM memory").Scan(&n))
@@ -200,9 +203,9 @@ func TestScopeEndsWithItsTransaction(t *testing.T) {
 func TestAppCannotTouchTheAudit(t *testing.T) {
 	t.Parallel()
 	ctx := t.Context()
-	url := postgrestest.URL(t)
-	scopes := inhabit(t, postgrestest.Store(t, postgres.Options{URL: url}))
-	app := connect(t, url, schema.RoleApp)
+	address := postgrestest.URL(t)
+	scopes := inhabit(t, postgrestest.Store(t, postgres.Options{URL: address}))
+	app := connect(t, address, schema.RoleApp)
 	for _, statement := range []string{
 		"UPDATE audit_event SET reason = 'x'", "DELETE FROM audit_event", "TRUNCATE audit_event",
 		"UPDATE audit_content SET after = ''", "DELETE FROM audit_content", "UPDATE audit_head SET seq = 0", "DELETE FROM audit_head",
@@ -226,8 +229,8 @@ func TestAppCannotTouchTheAudit(t *testing.T) {
 
 func TestStoreRefusesARoleThatIsNotBound(t *testing.T) {
 	t.Parallel()
-	url := postgrestest.URL(t)
-	_, err := postgres.Open(t.Context(), postgres.Options{URL: url, Role: "lightmem"})
+	address := postgrestest.URL(t)
+	_, err := postgres.Open(t.Context(), postgres.Options{URL: address, Role: "lightmem"})
 	require.Equal(t, memory.CodeForbidden, memory.CodeOf(err))
 }
 
@@ -289,8 +292,8 @@ func TestUsersWithTheSameWordsDoNotMeet(t *testing.T) {
 // or by Cypher, with a label or (through the parent tables) without one.
 func TestGraphShowsAndTakesOneTenantOnly(t *testing.T) {
 	t.Parallel()
-	ctx, url := t.Context(), postgrestest.URL(t)
-	owner, app := connect(t, url, ""), connect(t, url, schema.RoleApp)
+	ctx, address := t.Context(), postgrestest.URL(t)
+	owner, app := connect(t, address, ""), connect(t, address, schema.RoleApp)
 	for _, tenantID := range []string{"acme", `um"brella`} {
 		_, err := owner.Exec(ctx, `INSERT INTO ltm."Concept" (properties)
 			SELECT jsonb_build_object('tenant', $1::text, 'key', 'k' || i)::text::ag_catalog.agtype FROM generate_series(1, 2) i`, tenantID)
@@ -326,4 +329,38 @@ func TestGraphShowsAndTakesOneTenantOnly(t *testing.T) {
 			require.True(t, denied(err), "%v", err)
 		})
 	}
+}
+
+// The owner of a managed database is no superuser: FORCE binds him, and the
+// audit's trigger, which runs as he, too.
+func TestOwnerNeedNotBeASuperuser(t *testing.T) {
+	t.Parallel()
+	ctx, server := t.Context(), stacktest.PrivatePostgres(t)
+	admin := connect(t, server.URL, "")
+	address, err := url.Parse(server.URL)
+	require.NoError(t, err)
+	database := pgx.Identifier{strings.TrimPrefix(address.Path, "/")}.Sanitize()
+	for _, statement := range []string{
+		"CREATE EXTENSION IF NOT EXISTS vector", "CREATE EXTENSION IF NOT EXISTS age",
+		"CREATE ROLE landlord LOGIN CREATEROLE PASSWORD 'x'", "ALTER DATABASE " + database + " OWNER TO landlord",
+		"GRANT USAGE ON SCHEMA ag_catalog TO landlord WITH GRANT OPTION", "GRANT ALL ON ALL TABLES IN SCHEMA ag_catalog TO landlord WITH GRANT OPTION",
+	} {
+		_, err := admin.Exec(ctx, statement)
+		require.NoError(t, err, statement)
+	}
+	address.User = url.UserPassword("landlord", "x")
+	require.NoError(t, schema.Migrate(ctx, address.String()))
+	inhabit(t, postgrestest.Store(t, postgres.Options{URL: address.String()}))
+	owner := connect(t, address.String(), "")
+	for _, table := range tenantTables(t, admin) {
+		var n int
+		require.NoError(t, owner.QueryRow(ctx, "SELECT count(*) FROM "+table.name).Scan(&n))
+		require.Zero(t, n, "%s binds its owner", table.name)
+	}
+	auditor := postgrestest.Store(t, postgres.Options{URL: address.String(), Role: schema.RoleAuditor})
+	report, err := audit.Verify(ctx, auditor, "acme", audit.Options{})
+	require.NoError(t, err)
+	require.True(t, report.OK(), report.Faults)
+	require.EqualValues(t, 6, report.Events)
+	require.NoError(t, schema.Down(ctx, address.String(), 0))
 }

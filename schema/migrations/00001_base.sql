@@ -31,8 +31,12 @@ BEGIN
         IF NOT pg_catalog.pg_has_role(current_user, role, 'SET') THEN
             BEGIN
                 EXECUTE format('GRANT %I TO %I WITH INHERIT FALSE, SET TRUE', role, current_user);
-            EXCEPTION WHEN duplicate_object OR unique_violation THEN
-                NULL;
+            EXCEPTION
+                WHEN duplicate_object OR unique_violation THEN
+                    NULL;
+                WHEN insufficient_privilege THEN -- somebody else made the role
+                    RAISE EXCEPTION 'an administrator must run: GRANT lightmem_app, lightmem_auditor TO %', current_user
+                        USING ERRCODE = 'insufficient_privilege';
             END;
         END IF;
     END LOOP;

@@ -5,12 +5,17 @@ SELECT revision, unknown_before, live FROM lightmem.app_user WHERE tenant = @ten
 -- itemReader knows.
 
 -- name: ItemsSince :many
--- What changed after a revision, of whatever status.
+-- What changed after a revision, of whatever status. Mostly two or three rows
+-- of thousands: lateral and limited, the vectors are looked up one by one; a
+-- plain join is planned for a third of the memory and reads all its vectors.
 SELECT m.id, m.seq, m.version, m.strength, m.pinned, m.kind, m.status, m.source, m.event_at, m.valid_from, m.valid_to,
     m.recorded_at, m.expired_at, m.last_seen, m.conversation, m.superseded_by, m.speaker, m.subject, m.attribute, m.value, m.text,
     m.analyzer, m.terms, e.v
 FROM lightmem.memory m
-LEFT JOIN lightmem.memory_vector e ON e.tenant = @tenant AND e.user_id = @user_id AND e.memory_id = m.id AND e.model = @model
+LEFT JOIN LATERAL (
+    SELECT v FROM lightmem.memory_vector x
+    WHERE x.tenant = @tenant AND x.user_id = @user_id AND x.memory_id = m.id AND x.model = @model LIMIT 1
+) e ON true
 WHERE m.tenant = @tenant AND m.user_id = @user_id AND m.revision > @since;
 
 -- name: ItemsAll :many

@@ -301,7 +301,10 @@ SELECT m.id, m.seq, m.version, m.strength, m.pinned, m.kind, m.status, m.source,
     m.recorded_at, m.expired_at, m.last_seen, m.conversation, m.superseded_by, m.speaker, m.subject, m.attribute, m.value, m.text,
     m.analyzer, m.terms, e.v
 FROM lightmem.memory m
-LEFT JOIN lightmem.memory_vector e ON e.tenant = $1 AND e.user_id = $2 AND e.memory_id = m.id AND e.model = $3
+LEFT JOIN LATERAL (
+    SELECT v FROM lightmem.memory_vector x
+    WHERE x.tenant = $1 AND x.user_id = $2 AND x.memory_id = m.id AND x.model = $3 LIMIT 1
+) e ON true
 WHERE m.tenant = $1 AND m.user_id = $2 AND m.revision > $4
 `
 
@@ -341,7 +344,9 @@ type ItemsSinceRow struct {
 
 // The three queries of items have the same columns in the same order, which
 // itemReader knows.
-// What changed after a revision, of whatever status.
+// What changed after a revision, of whatever status. Mostly two or three rows
+// of thousands: lateral and limited, the vectors are looked up one by one; a
+// plain join is planned for a third of the memory and reads all its vectors.
 func (q *Queries) ItemsSince(ctx context.Context, arg ItemsSinceParams) ([]ItemsSinceRow, error) {
 	rows, err := q.db.Query(ctx, ItemsSince,
 		arg.Tenant,

@@ -30,7 +30,7 @@ func (t liveTurns) Ping(ctx context.Context) error {
 
 // dialTurns connects to Temporal.
 func dialTurns(ctx context.Context, c *config.Config) (turns, error) {
-	master, err := secret.LoadOrCreate(c.MasterKeyFile)
+	master, err := secret.Open(c.MasterKeyFile, c.StateDir)
 	if err != nil {
 		return nil, err
 	}

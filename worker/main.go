@@ -12,6 +12,7 @@ import (
 	_ "time/tzdata" // a machine or image without zone files resolves dates the same
 
 	"github.com/lightmem/lightmem/internal/config"
+	"github.com/lightmem/lightmem/memory"
 )
 
 func main() {
@@ -21,6 +22,9 @@ func main() {
 	if err != nil && !errors.Is(err, config.ErrHelp) {
 		fmt.Fprintln(os.Stderr, "lightmem-worker:", err)
 		stop()
-		os.Exit(1) //nolint:gocritic // stop was called
+		if memory.CodeOf(err) == memory.CodeInvalid {
+			os.Exit(2) // a setting is wrong; starting it again does not help
+		}
+		os.Exit(1)
 	}
 }

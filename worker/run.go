@@ -39,7 +39,7 @@ func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) 
 		return err
 	}
 	logger := newLogger(cfg.Log, stderr)
-	master, err := secret.LoadOrCreate(cfg.MasterKeyFile)
+	master, err := secret.Open(cfg.MasterKeyFile, cfg.StateDir)
 	if err != nil {
 		return err
 	}

@@ -187,3 +187,31 @@ func TestEveryChangeIsInTheAuditChain(t *testing.T) {
 	require.Len(t, then.Candidates, 1, "what was known before the second turn")
 	require.Contains(t, then.Candidates[0].Memory, "Paris")
 }
+
+// A caller learns at once why nobody answers.
+func TestCallerLearnsWhyNobodyAnswers(t *testing.T) {
+	t.Parallel()
+	s := newSystem(t, parts{})
+	r := request(scope("jana"), memory.ModeRecall, "hello?")
+	_, err := s.turns.Reply(context.Background(), r)
+	require.Equal(t, memory.CodeUnavailable, memory.CodeOf(err))
+	require.ErrorContains(t, err, "lightmem-worker")
+
+	s.worker()
+	require.NotEmpty(t, s.run(r).TurnID, "the turn was accepted, and runs when a worker is there")
+
+	_, err = s.turns.GiveAnswer(context.Background(), s.turns.WorkflowID(r), "Hello.")
+	require.Equal(t, memory.CodeConflict, memory.CodeOf(err), "a recall waits for no answer")
+	_, err = s.turns.GiveAnswer(context.Background(), "turn/t_x/u_x/c_x/k_x", "Hello.")
+	require.Equal(t, memory.CodeNotFound, memory.CodeOf(err))
+
+	caller := request(scope("jana"), memory.ModeCaller, "I like lychees.")
+	_, err = s.turns.Reply(context.Background(), caller)
+	require.NoError(t, err)
+	for range 2 { // the same answer again changes nothing
+		_, err = s.turns.GiveAnswer(context.Background(), s.turns.WorkflowID(caller), "Fine.")
+		require.NoError(t, err)
+	}
+	_, err = s.turns.GiveAnswer(context.Background(), s.turns.WorkflowID(caller), "Different.")
+	require.Equal(t, memory.CodeConflict, memory.CodeOf(err))
+}

@@ -77,6 +77,16 @@ func Load(path string) (*Master, error) {
 	return New(key)
 }
 
+// Open reads the master key. Only in the state folder is one made when there is
+// none: a path that somebody named and mistyped must not make a second key,
+// with which nothing can be read.
+func Open(path, stateDir string) (*Master, error) {
+	if filepath.Dir(filepath.Clean(path)) == filepath.Clean(stateDir) {
+		return LoadOrCreate(path)
+	}
+	return Load(path)
+}
+
 // LoadOrCreate reads the master key, and makes one when the file does not
 // exist. Two processes that create it at once end up with the same key.
 func LoadOrCreate(path string) (*Master, error) {

@@ -65,3 +65,14 @@ func TestLoadRefuses(t *testing.T) {
 	_, err := secret.Load(filepath.Join(t.TempDir(), "none"))
 	require.ErrorContains(t, err, "make up")
 }
+
+func TestOpenMakesNoKeyWhereSomebodyNamedAFile(t *testing.T) {
+	t.Parallel()
+	state := t.TempDir()
+	_, err := secret.Open(filepath.Join(state, "master.key"), state)
+	require.NoError(t, err)
+	named := filepath.Join(t.TempDir(), "mistyped.key")
+	_, err = secret.Open(named, state)
+	require.Equal(t, memory.CodeInvalid, memory.CodeOf(err))
+	require.NoFileExists(t, named)
+}

@@ -3,8 +3,11 @@ package temporalio
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"log/slog"
+	"strings"
 	"time"
 
 	enumspb "go.temporal.io/api/enums/v1"
@@ -99,6 +102,8 @@ func (t Turns) options(r memory.Request) client.StartWorkflowOptions {
 // and returns its reply. The request must be valid and have an idempotency
 // key. Errors are *memory.Error.
 func (t Turns) Reply(ctx context.Context, r memory.Request) (memory.Reply, error) {
+	ctx, stop := t.watchForWorkers(ctx)
+	defer stop()
 	digest := r.Digest()
 	start := t.Client.NewWithStartWorkflowOperation(t.options(r), workflows.TypeTurn,
 		workflows.TurnInput{Request: r, Digest: digest})
@@ -140,15 +145,49 @@ func (t Turns) Receipt(ctx context.Context, r memory.Request) (memory.Receipt, e
 	return receipt, nil
 }
 
-// GiveAnswer hands in the caller's own answer of a ModeCaller turn.
+// noWorkerAfter is how long a turn waits before its caller asks whether anybody
+// serves turns at all.
+const noWorkerAfter = 3 * time.Second
+
+// watchForWorkers returns a context that ends, with a cause that says so, when
+// after a while no worker has polled the turns' queue in the last minutes.
+// Otherwise a caller would wait out its whole time without knowing why.
+func (t Turns) watchForWorkers(parent context.Context) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithCancelCause(parent)
+	timer := time.AfterFunc(noWorkerAfter, func() {
+		queue, err := t.Client.DescribeTaskQueue(ctx, workflows.QueueTurns, enumspb.TASK_QUEUE_TYPE_WORKFLOW)
+		if err == nil && len(queue.GetPollers()) == 0 {
+			cancel(memory.Errorf(memory.CodeUnavailable, "no worker serves the task queue %q; start lightmem-worker (`make demo` runs one); "+
+				"the turn is accepted and runs as soon as there is one", workflows.QueueTurns))
+		}
+	})
+	return ctx, func() {
+		timer.Stop()
+		cancel(nil)
+	}
+}
+
+// GiveAnswer hands in the caller's own answer of a ModeCaller turn. Giving the
+// same answer again changes nothing; another one is a conflict, and so is one
+// for a turn that does not wait for any.
 func (t Turns) GiveAnswer(ctx context.Context, workflowID, text string) (memory.TurnID, error) {
+	digest := sha256.Sum256([]byte(text))
 	handle, err := t.Client.UpdateWorkflow(ctx, client.UpdateWorkflowOptions{
-		WorkflowID: workflowID, UpdateName: workflows.UpdateCallerAnswer, UpdateID: workflows.UpdateCallerAnswer,
-		Args: []any{workflows.CallerAnswer{Text: text}}, WaitForStage: client.WorkflowUpdateStageCompleted,
+		WorkflowID: workflowID, UpdateName: workflows.UpdateCallerAnswer,
+		// Another text is another update, which the workflow judges.
+		UpdateID: workflows.UpdateCallerAnswer + "-" + hex.EncodeToString(digest[:16]),
+		Args:     []any{workflows.CallerAnswer{Text: text}}, WaitForStage: client.WorkflowUpdateStageCompleted,
 	})
 	var id memory.TurnID
 	if err == nil {
 		err = handle.Get(ctx, &id)
+	}
+	var notFound *serviceerror.NotFound
+	if errors.As(err, &notFound) {
+		if _, derr := t.Client.DescribeWorkflow(ctx, workflowID, ""); derr == nil {
+			return "", memory.Wrap(memory.CodeConflict, err, "this turn is over and does not wait for an answer")
+		}
+		return "", memory.Wrap(memory.CodeNotFound, err, "no such turn")
 	}
 	return id, errorOf(ctx, err)
 }
@@ -178,6 +217,10 @@ func errorOf(ctx context.Context, err error) error {
 	if err == nil {
 		return nil
 	}
+	var known *memory.Error
+	if errors.As(context.Cause(ctx), &known) {
+		return known
+	}
 	if ctx.Err() != nil {
 		return memory.Wrap(memory.CodeUnavailable, err, "no answer in time; the turn goes on, and the same idempotency key gives its result")
 	}
@@ -195,8 +238,15 @@ func errorOf(ctx context.Context, err error) error {
 	if errors.As(err, &namespace) {
 		return memory.Wrap(memory.CodeUnavailable, err, "Temporal has no such namespace; set TEMPORAL_NAMESPACE, or make it")
 	}
+	if strings.Contains(err.Error(), encodedFailure) {
+		return memory.Wrap(memory.CodeInternal, err, "the worker's messages cannot be read: it runs with another master key (master_key_file must be the same for every process)")
+	}
 	return activities.ErrorOf(err)
 }
+
+// encodedFailure is what the SDK leaves of a failure's message when its
+// encrypted attributes cannot be decrypted.
+const encodedFailure = "Encoded failure"
 
 // DialTimeout is how long Dial should be given at most.
 const DialTimeout = 10 * time.Second

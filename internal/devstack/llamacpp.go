@@ -57,7 +57,36 @@ func (s *site) llamaRuntime(ctx context.Context) (python, packages string, err e
 		}
 		return pip(ctx, python, draft, step, "install", "--no-deps", "--require-hashes", "--target", draft, "--requirement", wanted)
 	})
+	if err == nil {
+		err = s.ensureLoadable(ctx, python, packages)
+	}
 	return python, packages, err
+}
+
+// ensureLoadable sees to the shared libraries that xllamacpp is linked with and
+// that a bare Debian lacks.
+func (s *site) ensureLoadable(ctx context.Context, python, packages string) error {
+	load := func() error {
+		cmd := exec.Command(python, "-c", "import xllamacpp")
+		cmd.Env = append(os.Environ(), "PYTHONPATH="+packages)
+		return runQuietly(ctx, cmd)
+	}
+	err := load()
+	if err != nil && os.Geteuid() == 0 {
+		step := s.report.step("models", "install the libraries that llama.cpp needs")
+		err = installPackages(ctx, "libgomp1", "libstdc++6")
+		step.end(&err)
+		if err == nil {
+			err = load()
+		}
+	}
+	if err != nil {
+		return &Failure{
+			Step: "load llama.cpp", Err: err,
+			Hint: "apt-get install libgomp1 libstdc++6, or name a model server (OLLAMA_HOST, LIGHTMEM_OPENAI_BASE_URL)",
+		}
+	}
+	return nil
 }
 
 // llamaModel is one model served by a process of its own.

@@ -77,6 +77,9 @@ func pip(ctx context.Context, python, folder string, step *step, args ...string)
 	}
 	defer os.RemoveAll(temporary)
 	cmd.Env = append(os.Environ(), "TMPDIR="+temporary, "PIP_ROOT_USER_ACTION=ignore")
+	if bundle := trustedRoots(ctx, python); bundle != "" {
+		cmd.Env = append(cmd.Env, "PIP_CERT="+bundle)
+	}
 	measured := make(chan struct{})
 	finished := make(chan struct{})
 	go func() {
@@ -102,6 +105,23 @@ func pip(ctx context.Context, python, folder string, step *step, args ...string)
 		}
 	}
 	return nil
+}
+
+// trustedRoots returns the machine's own certificates for pip, which by itself
+// trusts only those that it carries: an organisation's proxy is not among them.
+// It returns "" where pip is already told what to trust.
+func trustedRoots(ctx context.Context, python string) string {
+	const debianBundle = "/etc/ssl/certs/ca-certificates.crt"
+	if os.Getenv("PIP_CERT") != "" || exec.CommandContext(ctx, python, "-m", "pip", "config", "get", "global.cert").Run() == nil {
+		return ""
+	}
+	if named := os.Getenv("SSL_CERT_FILE"); named != "" {
+		return named
+	}
+	if _, err := os.Stat(debianBundle); err != nil {
+		return ""
+	}
+	return debianBundle
 }
 
 func folderSize(dir string) int64 {

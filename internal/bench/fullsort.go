@@ -14,15 +14,16 @@ import (
 // The ranking's weights, as package retrieve has them (rank.go); the test of
 // this file fails when they part.
 const (
-	bm25K1, bm25B         = 0.9, 0.4
+	bm25K1, bm25B         = 1.2, 0.75
 	reach                 = 2
 	ownWords, aroundWords = 5.0, 7.5
-	ownMeaning            = 0.5
+	ownMeaning            = 0.75
 	aroundMeaning         = 1.0
+	wholeOwn, wholeAround = 2.0, 0.25
 	speakerBoost          = 4.0
 	conversationWeight    = 0.25
 	whenBoost             = 3.0
-	lengthWeight          = 2.0
+	lengthWeight          = 1.0
 	longEnough            = 50
 	timePrior             = 1.0
 	namePrior             = 0.5
@@ -43,6 +44,7 @@ type plainItem struct {
 	length  float64
 	vector  []float64
 	time    bool
+	whole   bool
 	prior   float64
 	// from and to are the surroundings: items[from:to].
 	from, to int
@@ -70,7 +72,7 @@ func (f *fullSort) add(id memory.ID, talk int, s statement) {
 		it.vector = append(it.vector, float64(x))
 	}
 	traits := lexical.TraitsOf(s.text, s.speaker)
-	it.time = traits.Time
+	it.time, it.whole = traits.Time, s.kind != memory.KindNote
 	it.prior = lengthWeight * math.Log(1+min(it.length, longEnough))
 	for _, p := range []struct {
 		has    bool
@@ -114,7 +116,12 @@ func (f *fullSort) scores(q memory.Query) []float64 {
 	total := make([]float64, len(f.items))
 	best := map[int]float64{}
 	for i, it := range f.items {
-		total[i] = it.prior + ownWords*ownLexical[i] + aroundWords*aroundLexical[i] + ownMeaning*ownDense[i] + aroundMeaning*aroundDense[i]
+		own := ownWords*ownLexical[i] + ownMeaning*ownDense[i]
+		around := aroundWords*aroundLexical[i] + aroundMeaning*aroundDense[i]
+		if it.whole {
+			own, around = wholeOwn*own, wholeAround*around
+		}
+		total[i] = it.prior + own + around
 		if named[it.speaker] {
 			total[i] += speakerBoost
 		}

@@ -1,6 +1,7 @@
 package speech
 
 import (
+	"regexp"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -48,8 +49,18 @@ func line(out []Sentence, text string, start, end int) []Sentence {
 	from := first // of the sentence that grows
 	at := first
 	for it := sentences.FromString(text[first:end]); it.Next(); {
+		before := at
 		at += len(it.Value())
-		if at < end && joins(text[from:at], text[at:end]) {
+		// UAX #29 sees no end before a number: "I moved. 10 days ago I left."
+		for _, m := range beforeNumber.FindAllStringSubmatchIndex(text[before:at], -1) {
+			cut := before + m[3]
+			if abbreviations[strings.ToLower(text[before+m[4]:before+m[5]])] || quoted(text[from:cut], text[cut:end]) {
+				continue
+			}
+			out = add(out, text, from, cut)
+			from = cut
+		}
+		if at < end && (joins(text[from:at], text[at:end]) || quoted(text[from:at], text[at:end])) {
 			continue
 		}
 		out = add(out, text, from, at)
@@ -57,6 +68,57 @@ func line(out []Sentence, text string, start, end int) []Sentence {
 	}
 	return add(out, text, from, end)
 }
+
+// beforeNumber is an end of a sentence that a number follows; group 1 reaches to
+// the end, group 2 is the last word.
+var beforeNumber = regexp.MustCompile(`((\p{Ll}{3,})[.)]) \d+ \p{Ll}`)
+
+// maxQuoteBytes bounds how far a quotation is looked for; what is longer was
+// never closed.
+const maxQuoteBytes = 1000
+
+// quoted reports whether s ends within quotation marks that rest closes: what
+// somebody else said stays together.
+func quoted(s, rest string) bool {
+	if !strings.ContainsAny(s, "\"“„«「『'‘") {
+		return false
+	}
+	if len(rest) > maxQuoteBytes {
+		rest = rest[:maxQuoteBytes]
+	}
+	var closing string
+	last := rune(' ')
+	for i, r := range s {
+		next, _ := utf8.DecodeRuneInString(s[i+utf8.RuneLen(max(r, 0)):])
+		switch {
+		case closing != "" && strings.ContainsRune(closing, r):
+			if r == '\'' && unicode.IsLetter(next) || r == '’' && unicode.IsLetter(next) {
+				break
+			}
+			closing = ""
+		case closing != "":
+		case r == '"' && !unicode.IsDigit(last): // 5" is a length
+			closing = "\""
+		case (r == '\'' || r == '‘') && !unicode.IsLetter(last) && !unicode.IsDigit(last) && unicode.IsLetter(next):
+			closing = map[rune]string{'\'': "'", '‘': "’"}[r]
+		default:
+			closing = quotes[r]
+		}
+		last = r
+	}
+	if closing == "" {
+		return false
+	}
+	if closing == "'" || closing == "’" { // and no apostrophe
+		return closingApostrophe.MatchString(rest)
+	}
+	return strings.ContainsAny(rest, closing)
+}
+
+var (
+	quotes            = map[rune]string{'“': "”", '„': "“”", '«': "»", '「': "」", '『': "』"}
+	closingApostrophe = regexp.MustCompile(`[.!?,]['’](?:[^\p{L}]|$)`)
+)
 
 func add(out []Sentence, text string, from, to int) []Sentence {
 	s := text[from:to]
@@ -88,10 +150,16 @@ func listMark(s string) (rest string, ok bool) {
 }
 
 // abbreviations do not end a sentence though a capital may follow.
-var abbreviations = set(`dr mr mrs ms prof st mt vs etc no nr fig approx inc ltd co jr sr e.g i.e a.m p.m u.s u.k z.b d.h u.a bzw ca dra sra sres sig dott hr fr tel str abs art vol`)
+var abbreviations = set(`dr mr mrs ms prof st mt vs etc no nr fig approx inc ltd co jr sr e.g i.e a.m p.m u.s u.k z.b d.h u.a bzw ca dra sra sres sig dott hr fr tel str abs art vol ver ext min max est jan feb mar apr jun jul aug sep sept oct nov dec sec chap pp resp`)
 
 // joins reports whether the break after s is none.
 func joins(s, rest string) bool {
+	if strings.HasSuffix(s, "?") || strings.HasSuffix(s, "!") || strings.HasSuffix(s, ".") { // within an address
+		word := s[strings.LastIndexFunc(s, unicode.IsSpace)+1:]
+		if next, _ := utf8.DecodeRuneInString(rest); !unicode.IsSpace(next) && (strings.Contains(word, "://") || strings.HasPrefix(word, "www.")) {
+			return true
+		}
+	}
 	s = strings.TrimRightFunc(s, unicode.IsSpace)
 	if !strings.HasSuffix(s, ".") {
 		return false

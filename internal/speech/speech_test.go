@@ -26,6 +26,12 @@ func TestSentences(t *testing.T) {
 		{"ellipsis", "Well… I moved.", []string{"Well… I moved."}},
 		{"time of day", "We meet at 5 p.m. on Friday. Good.", []string{"We meet at 5 p.m. on Friday.", "Good."}},
 		{"empty", " \n\t ", nil},
+		{"a quotation of two sentences", "Tom wrote: \"I moved. I work.\" I replied.", []string{"Tom wrote: \"I moved. I work.\"", "I replied."}},
+		{"a length is no quotation", "It is 5\" long. It is 7\" wide.", []string{"It is 5\" long.", "It is 7\" wide."}},
+		{"apostrophes", "The dogs' bowl is here. It's the cats' one. Fine.", []string{"The dogs' bowl is here.", "It's the cats' one.", "Fine."}},
+		{"an address", "I use https://a.example/x?id=5&y=6 for work. Good?", []string{"I use https://a.example/x?id=5&y=6 for work.", "Good?"}},
+		{"a number begins", "I moved. 10 days ago I left.", []string{"I moved.", "10 days ago I left."}},
+		{"a number after an abbreviation", "It weighs approx. 10 pounds, see fig. 3 below.", []string{"It weighs approx. 10 pounds, see fig. 3 below."}},
 		{"quotation", "He said \"I quit.\" Then he left.", []string{"He said \"I quit.\"", "Then he left."}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

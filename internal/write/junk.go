@@ -20,6 +20,7 @@ const (
 	reasonHypothetical = "hypothetical"
 	reasonPrompt       = "prompt text"
 	reasonQuotation    = "quotation"
+	reasonMaterial     = "material of a request"
 	reasonCode         = "code"
 	reasonAboutYou     = "about the assistant"
 	reasonImpersonal   = "nothing personal"

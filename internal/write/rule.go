@@ -36,6 +36,9 @@ func (Rule) Draft(_ context.Context, a memory.Answered) (memory.Drafted, error) 
 		name = n
 	}
 	w := run{out: &out, at: a.At, loc: a.Location(), name: name, handed: a.Mode == memory.ModeRemember}
+	if a.Speaker != "" && NormalizeText(a.Speaker) != NormalizeText(a.Profile.Name) {
+		w.other = canonical(a.Speaker)
+	}
 	if a.Verbatim {
 		out.Drafts = []memory.Draft{{
 			Text: a.Text, Kind: memory.KindNote, Speaker: name, Source: memory.SourceUser,
@@ -52,10 +55,13 @@ func (Rule) Draft(_ context.Context, a memory.Answered) (memory.Drafted, error) 
 
 // run is one turn's run of the rule.
 type run struct {
-	out     *memory.Drafted
-	at      time.Time
-	loc     *time.Location
-	name    string
+	out  *memory.Drafted
+	at   time.Time
+	loc  *time.Location
+	name string
+	// other is the canonical name of a speaker who is not the user, "" for the
+	// user: his "I" is nothing about the user.
+	other   string
 	handed  bool
 	earlier []person
 }
@@ -68,7 +74,18 @@ func (w *run) refuse(text, reason string) {
 func (w *run) text(text string) {
 	lang := speech.Language(text)
 	fence, prompt := false, false
-	for i, s := range speech.Sentences(text) {
+	sentences := speech.Sentences(text)
+	brought, found := materialIn(text, sentences, 0)
+	for i, s := range sentences {
+		if found && s.Start >= brought.to {
+			brought, found = materialIn(text, sentences, i)
+		}
+		if found && s.Start >= brought.from {
+			if s.Start == brought.from { // once for the whole
+				w.refuse(clip(text[brought.from:brought.to]), brought.reason)
+			}
+			continue
+		}
 		if strings.HasPrefix(s.Text, "```") {
 			fence = !fence
 			w.refuse(s.Text, reasonCode)
@@ -106,6 +123,14 @@ func (w *run) text(text string) {
 		}
 		w.earlier = append(w.earlier, people(st.text)...)
 	}
+}
+
+// clip bounds what of a long text stands in a refusal.
+func clip(s string) string {
+	if len(s) <= maxSentenceBytes {
+		return s
+	}
+	return strings.ToValidUTF8(s[:maxSentenceBytes], "") + "…"
 }
 
 // clauses splits "I live in Berlin and I work at Siemens" into its two
@@ -176,13 +201,31 @@ func (w *run) keep(s statement, quote string) {
 	if tense == speech.Future && personal[t.attribute] {
 		t = topic{}
 	}
-	d.Subject, d.Attribute, d.Value, d.Negates = t.subject, t.attribute, t.value, t.negates
+	d.Subject, d.Attribute, d.Value, d.Negates = w.whose(t.subject, text), t.attribute, t.value, t.negates
 	w.times(&d, text, mentions, t, tense)
 	d.Kind = kindOf(s.lang, text, t, tense, mentions)
 	if d.Kind == memory.KindEvent && d.EventAt.After(w.at.AddDate(0, 0, 1)) {
 		d.Kind = memory.KindPlan
 	}
 	w.out.Drafts = append(w.out.Drafts, d)
+}
+
+// whose is a subject as the memory of the user knows it: another speaker's "I"
+// is that speaker, and his sister is not the user's.
+func (w *run) whose(subject, text string) string {
+	if w.other == "" || subject == "" {
+		return subject
+	}
+	if subject == Self {
+		return w.other
+	}
+	lower := strings.ToLower(text)
+	for _, front := range []string{"my ", "our ", "mein ", "meine ", "mi ", "mon ", "ma ", "mio ", "mia ", "meu ", "minha "} {
+		if strings.Contains(" "+lower, " "+front+subject) {
+			return w.other + "'s " + subject
+		}
+	}
+	return subject
 }
 
 // personal attributes change when it happens, not when it is announced.

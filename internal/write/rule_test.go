@@ -172,6 +172,78 @@ func TestRuleRefusesWithAReason(t *testing.T) {
 	}
 }
 
+// What a request is to work on is not what the user says of himself.
+func TestRuleRefusesTheMaterialOfARequest(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]string{
+		"Proofread this please:\n\nI live in Boston. I love golf.":                        "",
+		"Proofread this please. I live in Boston. I love golf.":                           "",
+		"Can you proofread my essay?\n\nI live in Boston. I love golf.":                   "",
+		"Summarize the following text:\n\nI was born in Kyoto. I work as an astronaut.":   "",
+		"Fix my email: Dear Sir, I am the CEO of Globex. I live in Miami. Regards, Bob":   "",
+		"Roleplay: you are a doctor and I am a patient. I am 80 years old.":               "",
+		"Write a story where the hero says: I am a pirate. I live on a ship.":             "",
+		"Translate this:\n\"Ich wohne in Berlin. Mein Hund heißt Bello.\"":                "",
+		"Translate: \"I live in Berlin. I own a dog.\" I moved to Metz.":                  "Nora moved to Metz.",
+		"Here is my cover letter:\nI work at Globex. I live in Rome.":                     "",
+		"I moved to Metz. Please translate this: I live in Rome.":                         "Nora moved to Metz.",
+		"Übersetze das bitte:\nIch wohne in Berlin.":                                      "",
+		"Bitte korrigiere diesen Text:\n\nI live in Boston.":                              "",
+		"Corrige ce texte : J'habite à Lyon. Je travaille chez Renault.":                  "",
+		"Traduce esto: Vivo en Madrid. Trabajo en Iberia.":                                "",
+		"Traduci questo: Vivo a Roma.":                                                    "",
+		"Переведи это: Я живу в Москве. У меня есть кот.":                                 "",
+		"请翻译：我住在成都。我喜欢茶。":                                                                 "",
+		"これを翻訳してください：私は東京に住んでいます。":                                                        "",
+		"Here is what you recalled: 'Ada lives in Ghent. [2026-03-01]'. I moved to Metz.": "Nora moved to Metz.",
+		"You said: \"I live in Ghent. I like tea.\" Where do I live?":                     "",
+		"I fix cars: Fords and Fiats.":                                                    "Nora fixes cars: Fords and Fiats.",
+		"Explain recursion to me. I am a nurse.":                                          "Nora is a nurse.",
+		"Translate this letter for me. I moved to Metz.":                                  "",
+		"Write a poem about the sea. I live in Metz.":                                     "Nora lives in Metz.",
+		"Remember this: I live in Metz.":                                                  "Nora lives in Metz.",
+		"My review of the book is done.":                                                  "Nora's review of the book is done.",
+	} {
+		out := drafted(t, said(text))
+		var got []string
+		for _, d := range out.Drafts {
+			got = append(got, d.Text)
+		}
+		if strings.Join(got, "|") != want {
+			t.Errorf("%q:\n got %q\nwant %q", text, strings.Join(got, "|"), want)
+		}
+	}
+	out := drafted(t, said("Proofread this please:\n\nI live in Boston. I love golf."))
+	require.Len(t, out.Refused, 1, "as a whole")
+	require.Equal(t, "material of a request", out.Refused[0].Reason)
+	require.Contains(t, out.Refused[0].Memory, "I love golf.")
+}
+
+// Another speaker's statements are about that speaker.
+func TestRuleKnowsWhoSpeaks(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ speaker, text, subject string }{
+		{"", "I live in Turin.", "user"}, {"Nora", "I live in Turin.", "user"}, {"nora", "I live in Turin.", "user"},
+		{"Bob", "I live in Turin.", "bob"}, {"Bob", "My name is Bob.", "bob"}, {"Bob", "My sister lives in Turin.", "bob's sister"},
+		{"Bob", "Tom lives in Turin.", "tom"}, {"Bob", "Ich wohne in Turin.", "bob"}, {"Bob", "My favourite colour is green.", "bob"},
+	} {
+		a := said(c.text)
+		a.Speaker = c.speaker
+		out := drafted(t, a)
+		require.Len(t, out.Drafts, 1, c)
+		require.Equal(t, c.subject, out.Drafts[0].Subject, c)
+	}
+}
+
+func TestRuleKeepsWhatOthersSaidTogether(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{`Tom wrote me: "I moved to Turin. I work at Fiat."`, "Tom wrote me: “I moved to Turin. I work at Fiat.”", "Tom said to me: 'I moved to Turin. I work at Fiat.'"} {
+		out := drafted(t, said(text))
+		require.Len(t, out.Drafts, 1, text)
+		require.Empty(t, out.Drafts[0].Attribute, text)
+	}
+}
+
 // mem0#4573: half of the junk was the host's own prompt, and what followed it.
 func TestRuleRefusesAPromptAsAWhole(t *testing.T) {
 	t.Parallel()

@@ -10,7 +10,8 @@ help: ## List the targets
 	@grep -hE '^[a-z][a-z/-]*:.*## ' $(MAKEFILE_LIST) | sort | awk -F':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
 
 .PHONY: demo
-demo: build ## Set everything up, start the worker, and play a conversation of several months
+demo: ## Set everything up, start the worker, and play a conversation of several months
+	@$(STACK) up & up=$$!; $(MAKE) --no-print-directory build || { kill $$up; exit 1; }; wait $$up
 	@$(STACK) work bin/lightmem-worker
 	@bin/lightmem demo
 

@@ -31,6 +31,10 @@ const (
 	Owns     = "owns"
 	Visited  = "visited"
 	Relative = "relative"
+	SideJob  = "side job"
+	// Habit is the beginning of the attributes of what somebody drinks, eats,
+	// smokes or takes: "habit:drink".
+	Habit = "habit:"
 	// Origin is where somebody is from: a town and its country both.
 	Origin = "origin"
 )
@@ -38,10 +42,10 @@ const (
 // additive reports whether an attribute has many values at once.
 func additive(attribute string) bool {
 	switch attribute {
-	case Likes, Pet, Child, Language, Hobby, Allergy, Owns, Visited, Relative, Origin:
+	case Likes, Pet, Child, Language, Hobby, Allergy, Owns, Visited, Relative, Origin, SideJob:
 		return true
 	}
-	return strings.HasPrefix(attribute, Relative+":")
+	return strings.HasPrefix(attribute, Relative+":") || strings.HasPrefix(attribute, Habit)
 }
 
 // regions are countries and the like, by lower-case name: living in Germany does

@@ -122,7 +122,7 @@ func thirdPerson(s, name string) (string, bool) {
 }
 
 // introduces: "Anna is Anna" would say nothing, and "the user's name" is clumsy.
-var introduces = regexp.MustCompile(`^(?:(?i:my name is)|I(?:'m|’m| am)) \p{Lu}\p{Ll}+(?: \p{Lu}\p{Ll}+)?[.!]?$`)
+var introduces = regexp.MustCompile(`^(?:(?i:my name is(?: not)?|(?:please |you can |everyone |people )?calls? me)|I(?:'m|’m| am)) \p{Lu}\p{Ll}+(?: \p{Lu}\p{Ll}+)?[.!]?$`)
 
 // bare is a word without the punctuation around it, in lower case.
 func bare(f string) string {

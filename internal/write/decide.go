@@ -282,7 +282,7 @@ func alike(d memory.Draft, n Neighbour) bool {
 	if apart(d, m) || d.ValidTo.IsZero() != m.ValidTo.IsZero() {
 		return false
 	}
-	if d.Attribute != "" && m.Attribute != "" && (!sameTopic(d, m) || !sameStem(d.Value, m.Value)) {
+	if d.Attribute != "" && m.Attribute != "" && (!sameTopic(d, m) || !sameStem(d.Value, m.Value) || ownWords[firstField(d.Value)] != ownWords[firstField(m.Value)]) {
 		return false
 	}
 	return sameMeaning(d.Text, m.Text, n.Cosine, sameTopic(d, m))

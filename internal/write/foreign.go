@@ -30,6 +30,9 @@ const (
 	thing  = `(?P<s>[\p{L}\d][\p{L}\d._-]*(?: \p{Lu}[\p{L}\d._-]*){0,2})`
 )
 
+// japanesePlace is a place, without the time that may stand right before it.
+const japanesePlace = `(?:先週|先月|昨日|去年|昨年|一昨年|今年|今月|今週|最近|先日|今日|今|\d+[年月日]前?)?(?P<v>[\p{Han}\p{Katakana}ー]{2,12})`
+
 var foreign = map[speech.Lang]phrasebook{
 	speech.German: {
 		ended: regexp.MustCompile(`(?i)\bnicht mehr\b|\bkeine?n? .{1,30} mehr\b`), denied: regexp.MustCompile(`(?i)\b(?:nicht|keine?n?)\b`),
@@ -85,6 +88,23 @@ var foreign = map[speech.Lang]phrasebook{
 			keyed(Name, `(?i:me chamo|chamo-me|meu nome é) (?P<v>\p{Lu}[\p{L}-]+(?: \p{Lu}[\p{L}-]+)?)`),
 			keyed("favourite:", `(?i:\bmeu|\bminha) (?P<a>\p{L}+) (?i:favorit[oa]|preferid[oa]) (?i:é) `+anyone),
 			keyed("deadline", `(?i:^o prazo|^a data limite) (?i:de|do|da|para) (?i:projeto )?`+thing+` (?i:é) (?i:o dia |dia )?(?P<v>[^;!?]{1,60})`),
+		},
+	},
+	speech.Russian: {
+		ended: regexp.MustCompile(`(?i)больше не `), denied: regexp.MustCompile(`(?i)(?:^| )не `),
+		patterns: []pattern{
+			keyed(Residence, `(?i:переехал[аи]?|перебрал(?:ся|ась|ись)) (?:.{0,40}? )?(?i:в|во|на) `+place),
+			keyed(Residence, `(?i:живу|живем|живём|проживаю) (?:.{0,40}? )?(?i:в|во|на) `+place),
+			keyed(Employer, `(?i:работаю) (?:.{0,30}? )?(?i:в|во|на) `+maker),
+			keyed(Name, `(?i:меня зовут|моё имя|мое имя) (?P<v>\p{Lu}[\p{L}-]+(?: \p{Lu}[\p{L}-]+)?)`),
+		},
+	},
+	speech.Japanese: {
+		ended: regexp.MustCompile(`もう.{0,20}(?:ません|ない)`), denied: regexp.MustCompile(`(?:ません|ない|いなかった)`),
+		patterns: []pattern{
+			keyed(Residence, japanesePlace+`[にへ](?:引っ越し|引越し|移住し|転居し)(?:ました|た|て)`),
+			keyed(Residence, japanesePlace+`に(?:住んで(?:いま|い|る|ま)|暮らして)`),
+			keyed(Employer, `(?P<v>[\p{Han}\p{Katakana}ーA-Za-z0-9]{2,24})(?:で働いて|に勤めて|に勤務)`),
 		},
 	},
 	speech.Chinese: {

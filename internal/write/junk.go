@@ -143,7 +143,7 @@ var promptText = regexp.MustCompile(`(?i)` + strings.Join([]string{
 	`^\s*(?:system|assistant|human|ai|developer|user)\s*:`, `<\|[a-z_]+\|>`, `\[/?INST\]`, `<</?SYS>>`, `^\s*#{2,} ?(?:instruction|system|response|task)`, `</?(?:system|instructions?|data|memory|memories|context)>`,
 	`^\s*your (?:task|job|role|goal|instructions?|output|response|answer) (?:is|are|must|should)\b`, `\b(?:respond|reply|answer) (?:only|strictly|exclusively) (?:in|with|as)\b`,
 	`\b(?:review|summari[sz]e|compact|compress) the (?:above )?conversation\b`, `\bconversation (?:so far|above|history)\b.{0,20}\b(?:summary|summari[sz]e)`,
-	`\bdo not (?:reveal|mention|disclose)\b`, `\bmust always (?:obey|answer|respond)\b`, `\b(?:memory|memories) (?:context|block|retrieved)\b`, `\brelevant memories\b`,
+	`^\s*(?:knowledge cut-?off|current (?:date|time)|today['’]s date|model|temperature)\s*:`, `\bdo not (?:reveal|mention|disclose)\b`, `\bmust always (?:obey|answer|respond)\b`, `\b(?:memory|memories) (?:context|block|retrieved)\b`, `\brelevant memories\b`,
 	`\bignorier\w*\b.{0,40}\b(?:anweisungen|anweisung|regeln)\b`, `\bignora\b.{0,40}\b(?:instrucciones|istruzioni|instruções)\b`, `\bignore[zs]?\b.{0,40}\b(?:instructions|consignes)\b`,
 	`忽略.{0,12}(?:指令|指示|提示)`, `你是一(?:个|名).{0,12}(?:助手|模型|机器人|AI)`,
 }, `|`))
@@ -152,7 +152,7 @@ var promptText = regexp.MustCompile(`(?i)` + strings.Join([]string{
 // first makes the rule twice as fast.
 var promptSigns = []string{
 	"ignor", "disregard", "forget", "overrid", "you are", "you're", "you’re", "act as", "pretend", "system", "as an ai", "developer", "assistant", "human", "user", "ai:", "ai :", "<", "inst]", "##",
-	"your ", "respond", "reply", "answer", "conversation", "do not", "must always", "memor", "忽略", "你是",
+	"your ", "respond", "reply", "answer", "conversation", "do not", "cutoff", "cut-off", "current", "today", "model", "temperature", "must always", "memor", "忽略", "你是",
 }
 
 func mayPrompt(sentence string) bool {
@@ -169,8 +169,12 @@ func mayPrompt(sentence string) bool {
 func strip(s string) (rest string, asked bool) {
 	for range 4 {
 		before := s
-		if m := keepThis.FindStringIndex(s); m != nil {
-			s, asked = s[m[1]:], true
+		if m := keepThis.FindStringSubmatchIndex(s); m != nil {
+			end := m[1]
+			if own := 2 * keepThis.SubexpIndex("own"); m[own] >= 0 {
+				end = m[own] // that is the statement's first word
+			}
+			s, asked = s[end:], true
 		} else if m := interjection.FindStringIndex(s); m != nil && m[1] > 0 {
 			s = s[m[1]:]
 		}
@@ -185,7 +189,7 @@ func strip(s string) (rest string, asked bool) {
 // keepThis asks for a statement to be kept; "remember when" and "remember to"
 // do not introduce one.
 var keepThis = regexp.MustCompile(`(?i)^(?:please |pls |can you |could you )?(?:` +
-	`(?:remember|note|keep in mind|bear in mind|don['’]t forget|do not forget|make a note|take note|save|store)(?: (?:for me|this|the fact))?(?:,? that\b|:| (?:my|our|i|we|i['’]m|the)\b)|` +
+	`(?:remember|note|keep in mind|bear in mind|don['’]t forget|do not forget|make a note|take note|save|store)(?: (?:for me|this|the fact))?(?:,? that\b|:|(?P<own> (?:my|our|i|we|i['’](?:m|ve|ll|d)|we['’](?:re|ve|ll)|the)\b))|` +
 	`for (?:the record|your information)\b|fyi\b|just so you know\b|so you know\b|merk dir(?: bitte)?[,:]?(?: dass\b)?|recuerda que\b|souviens-toi que\b|retiens que\b|ricorda che\b|lembre-se (?:de )?que\b|(?:请)?(?:记住|记得|记下)[：:，,]?)`)
 
 // interjection stands before a statement and says nothing.
@@ -193,6 +197,7 @@ var interjection = regexp.MustCompile(`(?i)^(?:` +
 	`(?:hi|hello|hey|hiya|good (?:morning|afternoon|evening)|greetings|dear)(?: (?:there|everyone|all|again|assistant|\p{Lu}[\p{L}]+))?[,!.:]+|` +
 	`(?:oh|ah|well|wow|yes|yeah|yep|no|nope|nah|sure|ok|okay|so|also|anyway|anyways|btw|by the way|actually|honestly|thanks|thank you|thx|great|cool|nice|right|hmm+|haha+|lol|alright|interesting|perfect|fine|awesome|of course|in fact|basically|listen|look|guess what|good news|bad news|update)(?: so much| a lot)?[,!.:…–—-]+|` +
 	`(?:oh|also|btw|by the way|and|but|so|plus|ps|p\.s\.?) |` +
+	`(?:as|like) (?:i|i['’]ve|i have)(?: (?:just|already|have|once))? (?:said|mentioned|told you|wrote|explained|noted)(?: (?:before|earlier|already|above|yesterday|last time))?[,:] ?|` +
 	`(?:hallo|hi|guten (?:morgen|tag|abend)|servus|moin|übrigens|also|ja|nein|danke|na ja|ach)[,!.:]+|(?:hola|buenos días|buenas(?: tardes| noches)?|por cierto|sí|no|gracias|bueno)[,!.:]+|` +
 	`(?:bonjour|bonsoir|salut|coucou|au fait|oui|non|merci|bon|alors)[,!.:]+|(?:ciao|buongiorno|buonasera|salve|a proposito|sì|no|grazie|allora)[,!.:]+|(?:olá|oi|bom dia|boa tarde|boa noite|a propósito|sim|não|obrigad[oa])[,!.:]+|` +
 	`(?:你好|您好|嗨|哈喽|早上好|晚上好|大家好|对了|顺便说一下|谢谢|嗯|哦|好的|是的)[，,！!。、：:]+)`)
@@ -255,6 +260,9 @@ func looksLikeCode(s string) bool {
 	if strings.HasPrefix(s, "```") {
 		return true
 	}
+	if machine.MatchString(s) {
+		return true
+	}
 	signs := 0
 	for _, r := range s {
 		if strings.ContainsRune("{}<>=;[]\\|_`$#", r) {
@@ -263,6 +271,12 @@ func looksLikeCode(s string) bool {
 	}
 	return signs > 3 && signs*8 > len(s)
 }
+
+// machine is what programs print: traces, rows of tables, records.
+var machine = regexp.MustCompile(`^\s*(?:` + strings.Join([]string{
+	`at [\w$.<>/]+(?:\(| \()`, `Traceback \(`, `File "[^"]+", line \d+`, `(?:[a-z][\w.]*\.)?[A-Z]\w*(?:Error|Exception|Warning)\b(?::|$)`, `(?:Caused by|panic|fatal error|goroutine \d+)\b.*[:\[]`, `[\w./\\-]+\.\w{1,4}:\d+(?::\d+)?\b`,
+	`\|.*\|\s*$`, `[{\[]\s*["{\[].*[:,\]}]`, `"[\w -]+"\s*:\s*[\[{"\d]`, `[}\]],?\s*$`, `\[?\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*\]? +\[?(?:DEBUG|INFO|WARN|WARNING|ERROR|FATAL)\b`, `<\?xml\b`, `</?[a-z][\w-]*(?: [^>]*)?>`,
+}, `|`) + `)`)
 
 func isSmallTalk(s string, ws []string, lang speech.Lang) bool {
 	if joined := strings.Join(ws, " "); smallTalk.MatchString(joined) && (strings.HasPrefix(joined, "thank") || !tells(ws)) {

@@ -2,8 +2,11 @@ package write
 
 import (
 	"context"
+	"regexp"
 	"strings"
 	"time"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/lightmem/lightmem/internal/speech"
 	"github.com/lightmem/lightmem/internal/when"
@@ -153,7 +156,50 @@ func clauses(s statement) []statement {
 			return append([]statement{head}, clauses(tail)...)
 		}
 	}
+	return coordinated(s)
+}
+
+// coordinated splits "I live in Hamburg and work as a nurse" and "I live in Lyon
+// with my wife Eva" in two, so that a move ends no more than the residence.
+func coordinated(s statement) []statement {
+	subject := firstField(s.text)
+	if subject != "I" && subject != "We" || negated(s.text) || len(when.Find(s.text, referenceTime, s.lang, when.Past)) > 0 {
+		return []statement{s}
+	}
+	for at := 0; ; {
+		i := strings.Index(s.text[at:], " and ")
+		if i < 0 {
+			break
+		}
+		head, tail := s, s
+		head.text, tail.text = s.text[:at+i], s.text[at+i+len(" and "):]
+		at += i + 1
+		fields := strings.Fields(tail.text)
+		if len(fields) < 2 || !startsVerb(bare(fields[0]), bare(fields[1])) || topicOf(head.text, s.lang, nil).attribute == "" {
+			continue
+		}
+		tail.text = subject + " " + tail.text
+		return append(coordinated(head), clauses(tail)...)
+	}
+	if m := livesWith.FindStringSubmatchIndex(s.text); m != nil {
+		head, tail := s, s
+		head.text, tail.text = s.text[:m[5]], s.text[:m[4]]+s.text[m[6]-1:]
+		if topicOf(head.text, s.lang, nil).attribute == Residence {
+			return []statement{head, tail}
+		}
+	}
 	return []statement{s}
+}
+
+// livesWith: group 2 is the place, with its preposition; group 3 the company.
+var livesWith = regexp.MustCompile(`^(?:I|We) (live|live now|currently live|now live)( in [^,.;]+?) (with (?:my|our|a|two|three|four) .+)$`)
+
+func startsVerb(w, next string) bool {
+	if baseVerbs[w] {
+		return !nounToo[w] || afterVerb[next]
+	}
+	changed, ok := third(w)
+	return ok && (irregular3[w] != "" || changed == w && !unchanged[w] && w != "the")
 }
 
 // referenceTime serves where only the presence of a time matters.
@@ -207,7 +253,72 @@ func (w *run) keep(s statement, quote string) {
 	if d.Kind == memory.KindEvent && d.EventAt.After(w.at.AddDate(0, 0, 1)) {
 		d.Kind = memory.KindPlan
 	}
+	if head, more, ok := besidesValue(s, t, mentions); ok {
+		// What ends the value must not end what is said beside it.
+		alone := d
+		alone.Text = compose(head, dated(head.text, within(mentions, len(head.text))), w.name)
+		w.out.Drafts = append(w.out.Drafts, alone)
+		d.Subject, d.Attribute, d.Value = more.subject, more.attribute, more.value
+		d.Subject = w.whose(d.Subject, text)
+	}
 	w.out.Drafts = append(w.out.Drafts, d)
+}
+
+// besidesValue returns the part of a statement up to the value of its attribute,
+// when what follows tells much more, and what that is about.
+func besidesValue(s statement, t topic, mentions []when.Mention) (head statement, more topic, ok bool) {
+	if t.attribute == "" || t.value == "" || t.negates || t.past || additive(t.attribute) || s.lang == speech.Chinese || s.lang == speech.Japanese {
+		return head, more, false
+	}
+	i := strings.LastIndex(s.text, t.value)
+	if i < 0 {
+		return head, more, false
+	}
+	end := i + len(t.value)
+	head = s
+	head.text = s.text[:end]
+	if again := topicOf(head.text, s.lang, within(mentions, end)); again != t || !tellsMore(s, end, mentions) {
+		return head, more, false
+	}
+	if rest, at := strings.CutPrefix(s.text[end:], " at "); at && t.attribute == JobTitle {
+		if firm := properName(rest); firm != "" {
+			more = topic{subject: t.subject, attribute: Employer, value: firm}
+		}
+	}
+	return head, more, true
+}
+
+// tellsMore reports whether the text from a place on names somebody, or says as
+// much as another statement, apart from times.
+func tellsMore(s statement, from int, mentions []when.Mention) bool {
+	rest := s.text[from:]
+	for k := len(mentions) - 1; k >= 0; k-- {
+		if m := mentions[k]; m.Start >= from {
+			rest = rest[:m.Start-from] + rest[m.End-from:]
+		}
+	}
+	content := 0
+	for _, w := range tokens(rest) {
+		r, _ := utf8.DecodeRuneInString(w)
+		lower := strings.ToLower(w)
+		if unicode.IsUpper(r) && s.lang != speech.German && w != "I" && !calendar[lower] {
+			return true
+		}
+		if unicode.IsLetter(r) && utf8.RuneCountInString(w) > 3 && !adverbs[lower] && !calendar[lower] {
+			content++
+		}
+	}
+	return content >= 4
+}
+
+// within are the mentions that end before a place.
+func within(mentions []when.Mention, end int) []when.Mention {
+	for i, m := range mentions {
+		if m.End > end {
+			return mentions[:i]
+		}
+	}
+	return mentions
 }
 
 // whose is a subject as the memory of the user knows it: another speaker's "I"

@@ -144,8 +144,18 @@ func sameValue(attribute, a, b string) bool {
 	default:
 		return false
 	}
+	if len(x) == len(y) && slices.EqualFunc(x, y, sameRussian) {
+		return true
+	}
 	mine, theirs, both := differ(x, y)
 	return both > 0 && (len(mine) == 0 || len(theirs) == 0)
+}
+
+// sameRussian reports whether two words differ in the ending of their case alone:
+// "в Москве", "в Москву".
+func sameRussian(a, b string) bool {
+	a, b = strings.TrimRight(a, "аеёиоуыэюяй"), strings.TrimRight(b, "аеёиоуыэюяй")
+	return a == b && len(a) > 3 && a[0] >= 0xd0
 }
 
 // sameStem reports whether two values are the same but for their endings

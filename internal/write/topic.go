@@ -67,7 +67,7 @@ var english = predicates(
 	ended(proper(says(Employer, `(?:have |has )?(?:quit|left|resigned from|lost) (?:my|his|her|their) (?:job|position|role) (?:at|with) (.+)`))),
 	ended(proper(says(Employer, `(?:was |were |got )(?:laid off|fired|let go) (?:from|by) (.+)`))),
 	ended(proper(says(Employer, `(?:have |has )?resigned from (.+)`))),
-	says(Relationship, `(?:am|is|are|got|became) (single|married|engaged|divorced|widowed|separated|in a relationship)\b`),
+	says(Relationship, `(?:am|is|are|got|became) (single|married|engaged|divorced|widowed|separated|in a relationship)(?:[^\p{L}-]|$)`),
 	says(Diet, `(?:am|is|are|became|went|turned) (?:a |an )?(vegetarian|vegan|pescatarian|pescetarian|flexitarian|keto|gluten-free|lactose intolerant|omnivore)\b`),
 	says(Allergy, `(?:am|is|are) (?:severely |very |highly |deathly )?allergic to (.+)`),
 	says(Allergy, `(?:have|has) an? ([\p{L} ]+?) allergy`),
@@ -84,6 +84,9 @@ var english = predicates(
 	says(Child, `(?:have|has) an? ((?:[\p{L}-]+ ){0,2}?(?:son|daughter|child|baby|kid)(?: (?:named|called) \p{L}+)?)`),
 	proper(says(Car, `(?:drive|drives) (?:a |an |my )?(?:new )?(.+)`)),
 	says(Language, `(?:speak|speaks) (?:fluent |some |a little )?(\p{L}+)`),
+	says("habit:2", `(?P<two>drink|take|smoke|eat)(?:s|ing)? (?P<one>\p{L}[\p{L} '-]*)`),
+	says("weight", `weighs? (\d.*)`),
+	says("salary", `(?:earn|earns|make|makes) ((?:[$€£] ?)?\d[\d.,]*k? ?(?:[$€£]|euros?|dollars?|pounds?|usd|eur|gbp)?(?: (?:a|per) (?:month|year|hour|week))?)`),
 	says(Hobby, `play(?:s)? (?:the )?(\p{L}+)`),
 	ended(says(Likes, `(?:really )?(?:hate|hates|dislike|dislikes|can not stand|detest|detests|despise|despises) (.+)`)),
 	says(Likes, `(?:like|likes|love|loves|enjoy|enjoys|adore|adores|prefer|prefers|(?:am|is) (?:into|fond of|a (?:big |huge )?fan of)) (.+)`),
@@ -95,7 +98,7 @@ var english = predicates(
 
 // things are predicates of named things: "the deadline of Atlas is 3 March".
 var (
-	ofThing  = regexp.MustCompile(`^(?i:the|our|my) (?i:new |current |final )?([\p{L} -]{2,30}?) (?i:of|for|from) (?i:the |project |our |my )?([\p{L}\d][\p{L}\d'&._-]*(?: [\p{Lu}\d][\p{L}\d'&._-]*){0,3}) ` + changes + `(.+)`)
+	ofThing  = regexp.MustCompile(`^(?i:the|our|my) (?i:new |current |final )?([\p{L} -]{2,30}?) (?i:of|for|from) (?i:the |project |our |my )?([\p{L}\d][\p{L}\d'&._-]*(?: [\p{L}\d][\p{L}\d'&._-]*){0,3}?) ` + changes + `(.+)`)
 	setThing = regexp.MustCompile(`\b(?i:raised|increased|reduced|cut|changed|moved|extended|postponed|pushed|set|lowered|updated|doubled|brought forward) (?i:the|our|my) ([\p{L} -]{2,30}?) (?i:of|for|from) (?i:the |project |our |my )?([\p{L}\d][\p{L}\d'&._-]*(?: [\p{Lu}\d][\p{L}\d'&._-]*){0,3}) (?i:(?:from .{1,40}? )?to) (.+)`)
 	hisThing = regexp.MustCompile(`^(?i:project |the )?(\p{L}[\p{L}\d&._-]*(?: \p{Lu}[\p{L}\d&._-]*){0,2})(?:'s|s') (?i:new |current |final )?([\p{L} -]{2,30}?) ` + changes + `(.+)`)
 	namedOf  = regexp.MustCompile(`^(?i:the|our) (?i:new |current |final |project )?([\p{L}\d][\p{L}\d'&._-]*) (?i:(` + nouns + `)) ` + changes + `(.+)`)
@@ -125,7 +128,14 @@ func topicOf(text string, lang speech.Lang, mentions []when.Mention) topic {
 	}
 	s = spellOut(s)
 	if t, ok := thingTopic(s); ok {
-		return t.clean()
+		// "My name is not Bob": that ends nothing but another "Bob".
+		if m := notValue.FindStringIndex(t.value); m != nil {
+			t.value, t.negates = t.value[m[1]:], true
+			if m := anyMore.FindStringIndex(t.value); m != nil {
+				t.value = t.value[:m[0]]
+			}
+		}
+		return t.fitting().clean()
 	}
 	subject, rest, ok := subjectOf(s)
 	if !ok {
@@ -146,7 +156,21 @@ func topicOf(text string, lang speech.Lang, mentions []when.Mention) topic {
 			if inHouse.MatchString(t.value) { // "moved to the sales team at Acme"
 				continue
 			}
+			whole := t.value
 			t.value = properName(t.value)
+			if t.attribute == Residence && toPlace.MatchString(rest) {
+				switch kind := category[strings.ToLower(firstField(t.value))]; {
+				case kind != "":
+					t.attribute = "decision:" + kind
+				case noPlace[strings.ToLower(firstField(t.value))] || noPlace[strings.ToLower(t.value)],
+					!placeLike(t.value, s), noPlaceEnd.MatchString(cutValue(whole)):
+					continue
+				}
+			}
+			// A second job beside the first.
+			if t.attribute == Employer && besides.MatchString(text) {
+				t.attribute = SideJob
+			}
 		}
 		if negated || over { // "I don't hate it any more"
 			t.negates = !t.negates
@@ -158,11 +182,16 @@ func topicOf(text string, lang speech.Lang, mentions []when.Mention) topic {
 			}
 			t.value = firstField(cutValue(t.value))
 		}
+		if strings.HasPrefix(t.attribute, Habit) {
+			// "every morning" is how often, not what; who denies only that ends nothing.
+			thing := habitEnd.ReplaceAllString(cutValue(t.value), "")
+			if len(strings.Fields(thing)) > 3 || (negated || over) && thing != cutValue(t.value) || notThing[strings.ToLower(firstField(thing))] {
+				continue
+			}
+			t.value = strings.ToLower(thing)
+		}
 		if t.attribute == "habit" {
 			return topic{subject: "", past: true}
-		}
-		if t.attribute == Residence && (strings.HasPrefix(strings.ToLower(s), "we moved") || strings.HasPrefix(strings.ToLower(s), "we have moved")) && category[strings.ToLower(t.value)] != "" {
-			t.attribute = "decision:" + category[strings.ToLower(t.value)]
 		}
 		if t = t.clean(); t.attribute != "" {
 			return t
@@ -172,6 +201,28 @@ func topicOf(text string, lang speech.Lang, mentions []when.Mention) topic {
 		return topic{negates: true}
 	}
 	return topic{}
+}
+
+var (
+	habitEnd   = regexp.MustCompile(`(?i) (?:every|each|once|twice|on|in|at|with|for|a lot|daily|weekly|often|per|from|to|when|before|after|during|only|three|four|most|any|much|mainly|instead|regularly|sometimes)\b.*$`)
+	notThing   = words("a an the my our his her their care part it up off out time lots some more less place turns notes advantage over back for too only in at him them me you this that these photos pictures lessons classes courses breaks")
+	toPlace    = regexp.MustCompile(`^(?i:(?:have |has )?(?:moved|relocated) )`)
+	noPlaceEnd = regexp.MustCompile(`(?i)\b(?:mode|team|plan|version|branch|account|department|schedule|shift|stack|theme|premium|tier|layout|subscription|diet|side|phase)$`)
+	besides    = regexp.MustCompile(`(?i)\b(?:on (?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|on (?:the )?(?:weekends?|side)\b|at weekends\b|in the evenings?\b|at nights?\b|part[- ]time\b|also work|work also|as well\b|too[.!]?$|freelanc|second job|side job|(?:one|two|three) (?:days?|evenings?|nights?) a week)`)
+	// noPlace are what one moves to that is no place.
+	noPlace = words(`windows linux mac macos ios android iphone ipad notion spotify netflix gmail outlook chrome firefox safari vim neovim emacs vscode vs premium plan python php ruby swift javascript typescript node docker podman
+		excel word office chatgpt claude gemini tensorflow pytorch sales marketing engineering legal hr finance support product design operations management accounting procurement research qa it r&d step level stage part version
+		monday tuesday wednesday thursday friday saturday sunday obsidian evernote figma sketch bitwarden protonmail kde gnome wayland arch ubuntu debian fedora`)
+)
+
+// placeLike reports whether a value can be the name of a place. Who writes
+// without capitals may name one without.
+func placeLike(v, sentence string) bool {
+	r, _ := utf8.DecodeRuneInString(v)
+	if unicode.IsUpper(r) {
+		return true
+	}
+	return len(strings.Fields(v)) == 1 && strings.ToLower(sentence[:1]) == sentence[:1]
 }
 
 var leadWords = regexp.MustCompile(`(?i)^(?:in|on|at|since|the|back|by|around|as of|from|until)\b ?`)
@@ -190,20 +241,21 @@ func trimLead(s string) string {
 func thingTopic(s string) (topic, bool) {
 	lower := strings.ToLower(s)
 	if m := nameIs.FindStringSubmatch(s); m != nil {
-		return topic{subject: Self, attribute: Name, value: properName(m[1])}, true
+		front := notValue.FindString(m[1])
+		return topic{subject: Self, attribute: Name, value: front + properName(m[1][len(front):])}, true
 	}
 	if m := iAmName.FindStringSubmatch(s); m != nil && !nationality(m[1]) && !commonStarts[strings.ToLower(m[1])] {
 		return topic{subject: Self, attribute: Name, value: m[1]}, true
 	}
 	if m := isFavour.FindStringSubmatch(s); m != nil {
-		return topic{subject: Self, attribute: "favourite:" + strings.ToLower(cutValue(m[2])), value: m[1]}, true
+		return topic{subject: Self, attribute: "favourite:" + british(cutValue(m[2])), value: m[1]}, true
 	}
 	if m := favourite.FindStringSubmatch(s); m != nil {
 		subject := Self
 		if m[1] != "" {
 			subject = canonical(m[1])
 		}
-		return topic{subject: subject, attribute: "favourite:" + strings.ToLower(m[2]), value: m[3]}, true
+		return topic{subject: subject, attribute: "favourite:" + british(m[2]), value: m[3]}, true
 	}
 	if m := isDue.FindStringSubmatch(s); m != nil {
 		return topic{subject: canonical(m[1]), attribute: "deadline", value: m[2]}, true
@@ -244,7 +296,7 @@ var (
 	// and "my car is broken" contradict nothing.
 	single = table(map[string]string{
 		"name|e-mail|email|email address|e-mail address|phone|phone number|number|mobile|mobile number|cell|cell number|cell phone number|telephone number|address|home address|job|title|job title|position|role|profession|occupation|employer|company|birthday|date of birth|age|" +
-			"blood type|shirt size|shoe size|dress size|size|height|weight|nationality|hometown|home town|religion|zodiac sign|star sign|major|school|university|college|salary|income|username|user name|handle|nickname|twitter handle|time zone|timezone|license plate|mother tongue|native language|" +
+			"blood type|shirt size|shoe size|dress size|size|height|weight|rent|mortgage|nationality|hometown|home town|religion|zodiac sign|star sign|major|school|university|college|salary|income|username|user name|handle|nickname|twitter handle|time zone|timezone|license plate|mother tongue|native language|" +
 			"deadline|due date|budget|status|version|price|cost|launch date|launch|release date|release|password|wifi password|port|priority|location|venue|start date|end date|headquarters|stack|hostname|url|limit|quota|target|goal|diet": "value",
 		"wife|husband|girlfriend|boyfriend|partner|fiancé|fiancée|boss|manager|supervisor|dentist|doctor|therapist|lawyer|landlord|mentor|coach|teacher|bank|gym|phone model|car|bike|owner|lead|contact|emergency contact|maintainer|team|language|database|framework|vendor|supplier|provider|mom|mum|mother|dad|father": "name",
 	})
@@ -288,6 +340,55 @@ func hasOne(attribute, v string) bool {
 	}
 	return false
 }
+
+// british is a word in the one spelling that attributes have.
+func british(s string) string { return spellings.Replace(strings.ToLower(s)) }
+
+var spellings = strings.NewReplacer("color", "colour", "flavor", "flavour", "theater", "theatre", "neighbor", "neighbour", "favorite", "favourite", "jewelry", "jewellery", "neighborhood", "neighbourhood")
+
+var notValue = regexp.MustCompile(`(?i)^(?:now )?(?:not|no longer|never) (?:really |actually |called )?`)
+
+// fitting drops a topic whose value cannot be one of its attribute: a thing that
+// is broken has no other name for it.
+func (t topic) fitting() topic {
+	words := speech.Words(cutValue(t.value), 0)
+	state := len(words) > 0 && !stateful[t.attribute]
+	for _, w := range words {
+		state = state && (states[w] || midAdverbs[w] || degrees[w])
+	}
+	switch {
+	case state:
+		return topic{}
+	case t.attribute == Phone && strings.IndexFunc(t.value, unicode.IsDigit) < 0,
+		t.attribute == Phone && !t.negates && digits(t.value) < 5 && strings.IndexFunc(t.value, unicode.IsLetter) >= 0:
+		t.attribute = "phone model"
+		if r, _ := utf8.DecodeRuneInString(strings.TrimLeft(articleFront.ReplaceAllString(t.value, ""), " ")); !unicode.IsUpper(r) && !unicode.IsDigit(r) && !strings.HasPrefix(t.value, "i") {
+			return topic{}
+		}
+	case t.attribute == Phone && digits(t.value) < 3, t.attribute == Email && !strings.Contains(t.value, "@"):
+		return topic{}
+	}
+	return t
+}
+
+func digits(s string) (n int) {
+	for _, r := range s {
+		if unicode.IsDigit(r) {
+			n++
+		}
+	}
+	return n
+}
+
+var (
+	articleFront = regexp.MustCompile(`^(?i:an?|the|now|new)(?: |$)`)
+	degrees      = words("very too so quite pretty rather a bit little not more less again as well than before")
+	// states are what things are for a while.
+	states = words(`broken dead lost stolen slow fast fine good bad great nice old new dirty clean empty full closed open down up ok okay busy ill sick sore cold hot warm boring stressful hard easy tough tiring demanding fun interesting
+		amazing awesome terrible horrible awful cool annoying loud quiet late early gone missing ringing charging out wrong right ready ruined cracked damaged fixed repaired expensive cheap beautiful ugly important exhausting rewarding better worse`)
+	// stateful attributes have states for values.
+	stateful = words("status priority")
+)
 
 func nationality(s string) bool {
 	s = strings.ToLower(s)
@@ -429,11 +530,17 @@ var inHouse = regexp.MustCompile(`(?i)^(?:the|a|an|another|our|my) (?:[\p{L}-]+ 
 var valueEnd = regexp.MustCompile(`(?i)[.,;:!?(\[]+(?:\s|$)|[;!?(\[]| (?:and|but|because|since|until|till|when|where|which|who|while|so|ago|last|next|yesterday|today|tomorrow|right now|now|these days|at the moment|currently|lately|recently|nowadays|as of|after|before|though|although|instead|again|with my|with our|with a|for (?:a|the|two|three|four|five|six|seven|eight|nine|ten|\d+|many|several|almost|over|about)|in (?:\d{4}|January|February|March|April|May|June|July|August|September|October|November|December)|this (?:week|month|year|morning|summer|spring|winter|fall|autumn)|a (?:few|couple|week|month|year)|\d+ (?:weeks?|months?|years?|days?)|(?:two|three|four|five|six) (?:weeks?|months?|years?|days?)|on (?:Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday))\b`)
 
 func cutValue(v string) string {
-	if m := valueEnd.FindStringIndex(v); m != nil && m[0] > 0 {
+	for _, m := range valueEnd.FindAllStringIndex(v, -1) {
+		if m[0] == 0 || v[m[0]] == '.' && m[1] < len(v) && titles[strings.ToLower(v[strings.LastIndexByte(v[:m[0]], ' ')+1:m[0]])] {
+			continue // "Dr. Wu"
+		}
 		v = v[:m[0]]
+		break
 	}
 	return strings.Trim(v, " .,;:!?\"'。，")
 }
+
+var titles = words("dr mr mrs ms prof st rev sr fr hr mme m dott sra dra")
 
 // cutDateValue is cutValue for values that may be dates.
 func cutDateValue(v string) string {
@@ -464,7 +571,7 @@ func (t topic) clean() topic {
 		t.value = cutValue(t.value)
 	}
 	fields := strings.Fields(t.value)
-	for len(fields) > 1 && (articles[strings.ToLower(fields[0])] || fields[0] == "on" || fields[0] == "now") {
+	for len(fields) > 1 && (articles[strings.ToLower(fields[0])] && !(t.attribute == Likes && ownWords[strings.ToLower(fields[0])]) || fields[0] == "on" || fields[0] == "now") {
 		fields = fields[1:]
 	}
 	t.value = strings.Join(fields, " ")
@@ -487,6 +594,9 @@ func likedThing(v string) string {
 	return strings.TrimSpace(v)
 }
 
+// ownWords: who loves his dog does not say that he loves dogs.
+var ownWords = words("my our")
+
 var (
 	likedEnd     = regexp.MustCompile(`(?i) (?:a lot|very much|so much|too much|the most|more than anything|most of all|to .*|over .*|than .*|at all|though|too|as well)$`)
 	pronounsOnly = words("it that this them you him her these those")
@@ -507,6 +617,7 @@ func attributeName(s string) string {
 	for _, front := range []string{"new ", "current ", "final ", "first ", "full "} {
 		s = strings.TrimPrefix(s, front)
 	}
+	s = british(s)
 	if n, ok := synonyms[s]; ok {
 		return n
 	}

@@ -20,14 +20,14 @@ const ours = `[{
   "sample_id": "ours-1",
   "conversation": {
     "speaker_a": "Ada", "speaker_b": "Bo",
-    "session_1_date_time": "1:56 pm on 8 May, 2023",
+    "session_1_date_time": "2:07 pm on 9 June, 2024",
     "session_1": [
       {"speaker": "Ada", "dia_id": "D1:1", "text": "I sold my boat last week."},
       {"speaker": "Bo", "dia_id": "D1:2", "text": "Look at this!", "img_url": ["x"], "blip_caption": "a red kite", "query": "kite"}
     ],
-    "session_2_date_time": "9:05 am on 21 June, 2023",
+    "session_2_date_time": "9:05 am on 21 July, 2024",
     "session_2": [{"speaker": "Bo", "dia_id": "D2:1", "text": "My kite is broken."}],
-    "session_3_date_time": "9:05 am on 22 June, 2023"
+    "session_3_date_time": "9:05 am on 22 July, 2024"
   },
   "qa": [
     {"question": "What did Ada sell?", "answer": "a boat", "evidence": ["D1:1"], "category": 4},
@@ -45,7 +45,7 @@ func TestParseLoCoMo(t *testing.T) {
 	c := got[0]
 	require.Equal(t, "ours-1", c.ID)
 	require.Len(t, c.Sessions, 2)
-	require.Equal(t, time.Date(2023, 5, 8, 13, 56, 0, 0, time.UTC), c.Sessions[0].At)
+	require.Equal(t, time.Date(2024, 6, 9, 14, 7, 0, 0, time.UTC), c.Sessions[0].At)
 	require.Equal(t, "Bo: Look at this! [shares a photo of a red kite]", c.Sessions[0].Utterances[1].Memory())
 	require.Equal(t, "Bo: My kite is broken.", c.Sessions[1].Utterances[0].Memory())
 	require.Len(t, c.Questions, 4)
@@ -62,7 +62,7 @@ func TestParseLoCoMoNamesWhatIsWrong(t *testing.T) {
 		{"no id", strings.Replace(ours, "ours-1", "", 1), "data[0].sample_id"},
 		{"no session", `[{"sample_id":"x","conversation":{}}]`, "x.conversation"},
 		{"a session that is no list", strings.Replace(ours, `"session_2": [{"speaker": "Bo", "dia_id": "D2:1", "text": "My kite is broken."}]`, `"session_2": 3`, 1), "ours-1.session_2"},
-		{"a date of another form", strings.Replace(ours, "8 May, 2023", "8.5.2023", 1), "ours-1.session_1_date_time"},
+		{"a date of another form", strings.Replace(ours, "9 June, 2024", "8.5.2023", 1), "ours-1.session_1_date_time"},
 		{"no date", strings.Replace(ours, "session_1_date_time", "session_1_day", 1), "ours-1.session_1_date_time"},
 		{"a dialogue id twice", strings.Replace(ours, "D2:1", "D1:1", 1), "ours-1.session_2"},
 		{"no speaker", strings.Replace(ours, `"speaker": "Ada"`, `"speaker": ""`, 1), "ours-1.session_1[0]"},
@@ -81,7 +81,7 @@ func TestParseLoCoMoNamesWhatIsWrong(t *testing.T) {
 
 func FuzzParseLoCoMo(f *testing.F) {
 	f.Add(ours)
-	f.Add(`[{"sample_id":"x","conversation":{"session_1":[],"session_1_date_time":"1:56 pm on 8 May, 2023"}}]`)
+	f.Add(`[{"sample_id":"x","conversation":{"session_1":[],"session_1_date_time":"2:07 pm on 9 June, 2024"}}]`)
 	f.Fuzz(func(t *testing.T, data string) {
 		got, err := eval.ParseLoCoMo(strings.NewReader(data))
 		if err != nil {

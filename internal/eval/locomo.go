@@ -163,7 +163,7 @@ func (c rawConversation) session(n int, body json.RawMessage) (Session, error) {
 	}
 	at, err := time.ParseInLocation("3:04 pm on 2 January, 2006", date, time.UTC)
 	if err != nil {
-		return Session{}, &memory.Error{Code: memory.CodeInvalid, Field: field + "_date_time", Message: `is not of the form "1:56 pm on 8 May, 2023"`, Cause: err}
+		return Session{}, &memory.Error{Code: memory.CodeInvalid, Field: field + "_date_time", Message: `is not of the form "2:07 pm on 9 June, 2024"`, Cause: err}
 	}
 	s := Session{Number: n, At: at}
 	for i, u := range raw {

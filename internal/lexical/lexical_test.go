@@ -16,8 +16,8 @@ func TestWords(t *testing.T) {
 		want       []string
 	}{
 		{"english is stemmed, without stop words", "She was painting the horses", []string{"paint", "hors"}},
-		{"possessives, with either apostrophe", "Caroline's and Mel’s", []string{"carolin", "mel"}},
-		{"digits stay", "10,000 people, 3.5 km, 7 May 2023", []string{"10,000", "peopl", "3.5", "km", "7", "may", "2023"}},
+		{"possessives, with either apostrophe", "Florentine's and Bo’s", []string{"florentin", "bo"}},
+		{"digits stay", "10,000 people, 3.5 km, 9 June 2024", []string{"10,000", "peopl", "3.5", "km", "9", "june", "2024"}},
 		{"full-width forms", "ＨＥＬＬＯ　１２３", []string{"hello", "123"}},
 		{"digits of other scripts", "٤٥ १२", []string{"45", "12"}},
 		{"letters without accents match those with", "café résumé", []string{"cafe", "resum"}},
@@ -91,7 +91,7 @@ func TestTraits(t *testing.T) {
 	}{
 		{"a statement", "I like tea", "", Traits{}},
 		{"a question", "Do you like tea?", "", Traits{Question: true}},
-		{"a question beside a photo", "Ann: Isn't it nice? [shares a photo of a cat]", "Ann", Traits{Question: true}},
+		{"a question beside a photo", "Ann: Isn't it nice? [sends a picture: a cat]", "Ann", Traits{Question: true}},
 		{"a question in Chinese", "你喜欢茶吗？", "", Traits{Question: true}},
 		{"a relative date", "I ran a race yesterday", "", Traits{Time: true}},
 		{"a year", "it was built in 1998", "", Traits{Time: true}},
@@ -138,7 +138,7 @@ func FuzzAnalyze(f *testing.F) {
 }
 
 func BenchmarkAnalyze(b *testing.B) {
-	const text = "Caroline: I went to a support group yesterday and it was so powerful. We talked for two hours about our plans for the summer."
+	const text = "Ida: The ferry was late on Monday, so we waited in the harbour cafe. Jonas drew boats for an hour and then beat everybody at chess."
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
 		Analyze(text)

@@ -42,8 +42,8 @@ func TraitsOf(text, speaker string) Traits {
 	return t
 }
 
-// spoken leaves out what stands in brackets at the end ("[shares a photo of a
-// cat]"): it is a note, not speech.
+// spoken leaves out what stands in brackets at the end ("[sends a picture:
+// a cat]"): it is a note, not speech.
 func spoken(text string) string {
 	text = strings.TrimSpace(text)
 	if strings.HasSuffix(text, "]") {

@@ -129,7 +129,7 @@ func newEvidence(r memory.Retrieved) evidence {
 		}
 	}
 	if len(e.words) == 0 {
-		e.words = named // "Caroline?": her name is all there is
+		e.words = named // "Ida?": her name is all there is
 	}
 	if r.Searched <= fewItems && r.Plan.Personal >= 0.5 {
 		e.meaning = 0.2

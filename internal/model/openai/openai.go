@@ -220,7 +220,6 @@ func (m *Model) request(req prompts.Request) openai.ChatCompletionRequest {
 		r.ReasoningEffort = "low"
 		return r
 	}
-	//lint:ignore SA1019 compatible servers know this field; not all know its successor
 	//lint:ignore SA1019 compatible servers know this name; only OpenAI's reasoning models do not
 	r.MaxTokens = req.MaxTokens
 	r.Temperature = max(float32(req.Temperature), coldest)

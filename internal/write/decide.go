@@ -1,7 +1,6 @@
 package write
 
 import (
-	"math"
 	"slices"
 	"strings"
 	"time"
@@ -287,41 +286,3 @@ func alike(d memory.Draft, n Neighbour) bool {
 	}
 	return sameMeaning(d.Text, m.Text, n.Cosine, sameTopic(d, m))
 }
-
-// Utility says how much a memory is worth keeping; the lowest is evicted first.
-// Pinned memories are worth everything and are never evicted.
-//
-//	utility = kind × (1 + ln strength) × (1 + ln(1 + accessed)) × (½^(idle/90d) + ¼·½^(age/720d))
-//
-// kind is 1.5 for facts and preferences, 1.0 for events and plans, 0.8 for
-// notes. strength is how often it was said, accessed how often it was selected
-// into a context, idle the time since it was last said, selected or recorded,
-// and age the time since it was recorded. What was said once and never used
-// halves in three months; the last term keeps old memories in order among each
-// other. A statement that is over counts half.
-func Utility(m memory.Memory, now time.Time) float64 {
-	if m.Pinned {
-		return math.Inf(1)
-	}
-	kind := 1.0
-	switch m.Kind {
-	case memory.KindFact, memory.KindPreference:
-		kind = 1.5
-	case memory.KindNote:
-		kind = 0.8
-	}
-	last := m.RecordedAt
-	for _, t := range []time.Time{m.LastSeen, m.AccessedAt} {
-		if t.After(last) {
-			last = t
-		}
-	}
-	u := kind * (1 + math.Log(float64(max(m.Strength, 1)))) * (1 + math.Log1p(float64(max(m.Accessed, 0))))
-	u *= math.Exp2(-days(now.Sub(last))/90) + math.Exp2(-days(now.Sub(m.RecordedAt))/720)/4
-	if closedBefore(m, now) {
-		u /= 2
-	}
-	return u
-}
-
-func days(d time.Duration) float64 { return max(d.Hours()/24, 0) }

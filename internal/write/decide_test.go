@@ -1,7 +1,6 @@
 package write_test
 
 import (
-	"math"
 	"testing"
 	"time"
 
@@ -245,25 +244,6 @@ func FuzzNormalizeText(f *testing.F) {
 		require.Equal(t, n, write.NormalizeText(n))
 		require.NotContains(t, n, "\x00")
 	})
-}
-
-func TestUtilityOrdersWhatIsWorthKeeping(t *testing.T) {
-	t.Parallel()
-	base := memory.Memory{Kind: memory.KindFact, Strength: 1, RecordedAt: day(-200), LastSeen: day(-200)}
-	with := func(change func(*memory.Memory)) float64 {
-		m := base
-		change(&m)
-		return write.Utility(m, may3)
-	}
-	plain := with(func(*memory.Memory) {})
-	require.Greater(t, plain, with(func(m *memory.Memory) { m.RecordedAt, m.LastSeen = day(-400), day(-400) }), "younger")
-	require.Less(t, plain, with(func(m *memory.Memory) { m.Accessed, m.AccessedAt = 3, day(-200) }), "used")
-	require.Less(t, plain, with(func(m *memory.Memory) { m.AccessedAt = day(-1) }), "used lately")
-	require.Less(t, plain, with(func(m *memory.Memory) { m.Strength = 4 }), "said often")
-	require.Greater(t, plain, with(func(m *memory.Memory) { m.Kind = memory.KindNote }), "kind")
-	require.Greater(t, plain, with(func(m *memory.Memory) { m.ValidTo = day(-3) }), "over")
-	require.True(t, math.IsInf(with(func(m *memory.Memory) { m.Pinned = true }), 1))
-	require.Positive(t, with(func(m *memory.Memory) { m.RecordedAt = day(-40000); m.LastSeen = time.Time{} }))
 }
 
 // memo plays statements through the rule and Decide as the store does, without

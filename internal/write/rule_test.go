@@ -289,7 +289,7 @@ func TestRuleKeepsOfTheAssistantOnlyWhatItDid(t *testing.T) {
 
 func TestRuleVerbatim(t *testing.T) {
 	t.Parallel()
-	for _, text := range []string{"Where do I live? yesterday", "  spaces\nand lines <|endoftext|> 👩‍🚀 ", "你好", "Caroline: I went there yesterday [shares a photo of a dog]"} {
+	for _, text := range []string{"Where do I live? yesterday", "  spaces\nand lines <|endoftext|> 👩‍🚀 ", "你好", "Ida: The ferry left on Monday [sends a picture: a red boat]"} {
 		a := said(text)
 		a.Mode, a.Verbatim = memory.ModeRemember, true
 		out := drafted(t, a)

@@ -10,6 +10,7 @@ import (
 	"go.temporal.io/sdk/client"
 
 	"github.com/lightmem/lightmem/internal/config"
+	"github.com/lightmem/lightmem/internal/postgres"
 	"github.com/lightmem/lightmem/internal/secret"
 	"github.com/lightmem/lightmem/internal/temporalio"
 	"github.com/lightmem/lightmem/memory"
@@ -68,7 +69,7 @@ func (schemaMigrations) Latest() int64 { return schema.Latest() }
 // names host, user and database and no secret, and an operator needs it.
 func reached(err error) error {
 	var connect *pgconn.ConnectError
-	if errors.As(err, &connect) {
+	if errors.As(err, &connect) && !errors.Is(err, postgres.ErrNotMigrated) { // the missing role is a refusal to connect, too
 		return memory.Wrap(memory.CodeUnavailable, err, "%s (is it running? `make up` starts one; set LIGHTMEM_DATABASE_URL for yours)", strings.Join(strings.Fields(connect.Error()), " "))
 	}
 	return err

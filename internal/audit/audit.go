@@ -1,5 +1,7 @@
 // Package audit checks that a tenant's audit is what was written: that no event
-// was changed, removed, inserted or moved, from the first to the last.
+// was changed, removed, inserted or moved, from the first to the last, that the
+// texts of events are there unless an event says that they were erased, and
+// that the memories are as their last events left them.
 //
 // Each event's hash covers its body and the hash of the event before it, and
 // the head of the chain, which is kept apart, names the last. Whoever can
@@ -60,8 +62,25 @@ type Entry struct {
 	BeforeDigest, AfterDigest []byte
 	Body                      string
 	PrevHash, Hash            []byte
-	// Text holds the texts before and after; nil when they were erased.
+	// Text holds the texts before and after; nil when they are gone.
 	Text *Text
+	// Excused says of texts that are gone that this or a later event (forgotten,
+	// erased) allows it.
+	Excused bool
+	// Lost says of an event that made a memory that the memory is gone although
+	// no event says why.
+	Lost bool
+}
+
+// State is a memory as it is, and what the audit says last about it.
+type State struct {
+	Memory memory.Memory
+	// Seq is the memory's last event, 0 when there is none.
+	Seq   int64
+	Event memory.Event
+	// After is the event's text after: the memory as JSON. It is empty after an
+	// erasure, and when the text is gone.
+	After string
 }
 
 // Text is the content that an event's digests were made of.
@@ -76,6 +95,9 @@ type View interface {
 	Head(ctx context.Context) (Anchor, bool, error)
 	// Page returns up to limit entries whose Seq is larger, in its order.
 	Page(ctx context.Context, after int64, limit int) ([]Entry, error)
+	// Memories returns up to limit memories of the tenant, whatever their
+	// status, in the order of users and ids, that come after the given one.
+	Memories(ctx context.Context, after memory.Memory, limit int) ([]State, error)
 }
 
 // Log gives views.
@@ -99,6 +121,13 @@ const (
 	Inserted Kind = "inserted"
 	// ContentChanged: the texts before or after are not what was written.
 	ContentChanged Kind = "content changed"
+	// ContentRemoved: the texts are gone, and no event says that they were erased.
+	ContentRemoved Kind = "content removed"
+	// MemoryChanged: a memory is not as its last event left it, or no event
+	// tells of it (Seq is 0 then).
+	MemoryChanged Kind = "memory changed"
+	// MemoryRemoved: the memory that an event made is gone.
+	MemoryRemoved Kind = "memory removed"
 	// Rewritten: the chain holds together, but is not the one of the anchor.
 	Rewritten Kind = "rewritten"
 )
@@ -120,9 +149,11 @@ const maxFaults = 100
 type Report struct {
 	Tenant memory.TenantID `json:"tenant"`
 	// Events is how many were checked, Erased how many of them have lost their
-	// texts (by an erasure; their digests remain).
+	// texts (their digests remain).
 	Events int64 `json:"events"`
 	Erased int64 `json:"erased"`
+	// Memories is how many were held against their last events.
+	Memories int64 `json:"memories"`
 	// Head is the chain's end: the anchor for the next verification.
 	Head Anchor `json:"head"`
 	// Faults are the first ones, Count is the number of all.
@@ -182,7 +213,7 @@ func Verify(ctx context.Context, log Log, tenant memory.TenantID, o Options) (Re
 			}
 		}
 		c.end(head, ok)
-		return nil
+		return memories(ctx, v, o.PageSize, &report)
 	})
 	return report, err
 }
@@ -237,8 +268,14 @@ func (c *chain) check(e *Entry) {
 
 // text checks the texts against the digests, where they still exist.
 func (c *chain) text(e *Entry) {
+	if e.Lost {
+		c.report.add(MemoryRemoved, e.Seq, e.Seq, "the memory %s is gone", e.MemoryID)
+	}
 	if e.Text == nil {
 		c.report.Erased++
+		if !e.Excused {
+			c.report.add(ContentRemoved, e.Seq, e.Seq, "the texts are gone, and no event says that they were erased")
+		}
 		return
 	}
 	for _, t := range []struct {

@@ -57,11 +57,35 @@ func (v auditView) Page(ctx context.Context, after int64, limit int) ([]audit.En
 			Tenant: a.Tenant, User: a.UserID, Seq: a.Seq, At: a.At, Event: a.Event, MemoryID: a.MemoryID,
 			Actor: a.Actor, Reason: a.Reason, Rule: a.Rule, TurnID: a.TurnID, WorkflowID: a.WorkflowID, RunID: a.RunID,
 			Content: a.Content, BeforeDigest: a.BeforeDigest, AfterDigest: a.AfterDigest,
-			Body: a.Body, PrevHash: a.PrevHash, Hash: a.Hash,
+			Body: a.Body, PrevHash: a.PrevHash, Hash: a.Hash, Excused: r.Excused, Lost: r.Lost,
 		}
 		if r.Before != nil && r.After != nil {
 			out[i].Text = &audit.Text{Salt: r.Salt, Before: *r.Before, After: *r.After}
 		}
+	}
+	return out, nil
+}
+
+// Memories implements audit.View.
+func (v auditView) Memories(ctx context.Context, after memory.Memory, limit int) ([]audit.State, error) {
+	rows, err := v.q.AuditMemories(ctx, query.AuditMemoriesParams{
+		Tenant: v.tenant, AfterUser: string(after.User), AfterID: string(after.ID), MaxItems: int32(limit),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("read memories: %w", err)
+	}
+	out := make([]audit.State, len(rows))
+	for i, r := range rows {
+		m, err := toMemory(query.Memory{
+			Tenant: v.tenant, UserID: r.UserID, ID: r.ID, Strength: r.Strength, Pinned: r.Pinned, Kind: r.Kind, Status: r.Status, Source: r.Source,
+			EventAt: r.EventAt, ValidFrom: r.ValidFrom, ValidTo: r.ValidTo, RecordedAt: r.RecordedAt, ExpiredAt: r.ExpiredAt, LastSeen: r.LastSeen,
+			Conversation: r.Conversation, SupersededBy: r.SupersededBy, Speaker: r.Speaker, Subject: r.Subject, Attribute: r.Attribute,
+			Value: r.Value, Text: r.Text, Metadata: r.Metadata,
+		})
+		if err != nil {
+			return nil, err
+		}
+		out[i] = audit.State{Memory: m, Seq: r.Seq, Event: memory.Event(r.Event), After: r.After}
 	}
 	return out, nil
 }

@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
+	"strings"
 	"time"
 
 	"github.com/jackc/pgx/v5"
@@ -13,6 +14,10 @@ import (
 
 	"github.com/lightmem/lightmem/memory"
 )
+
+// ErrNotMigrated is in the chain of errors (CodeUnavailable) of a database that
+// lacks what the migrations make.
+var ErrNotMigrated = errors.New("the database is not migrated")
 
 // attempts bounds how often one call is tried; the first waits between them
 // are about 5, 10, 20, 40 ms. Whoever called may try again later, on the code.
@@ -97,6 +102,9 @@ func wrap(err error, step string) error {
 		}
 		return memory.Wrap(memory.CodeInternal, err, "%s", step)
 	}
+	if unmigrated(pg) {
+		return memory.Wrap(memory.CodeUnavailable, errors.Join(ErrNotMigrated, err), "the database is not migrated: run `lightmem migrate up`")
+	}
 	var connect *pgconn.ConnectError
 	if errors.As(err, &connect) && pg.Code != "57P03" { // a role, password or database that it does not know, not one that starts
 		return memory.Wrap(memory.CodeUnavailable, err, "%s: the database does not let us in; is it migrated?", step)
@@ -112,7 +120,7 @@ func wrap(err error, step string) error {
 		return memory.Wrap(memory.CodeForbidden, err, "%s: not allowed", step)
 	case "22021", "22P05": // a character that Postgres cannot store
 		return memory.Wrap(memory.CodeInvalid, err, "%s: the text has a character that cannot be stored", step)
-	case "3F000", "42P01", "42883", "42703": // schema, table, function, column
+	case "42883", "42703": // function, column
 		return memory.Wrap(memory.CodeUnavailable, err, "%s: the database's schema is not the one this program needs; is it migrated?", step)
 	}
 	switch pg.Code[:2] {
@@ -122,4 +130,17 @@ func wrap(err error, step string) error {
 	// The state and the names in the schema tell an operator where to look, and
 	// hold nothing that a person wrote.
 	return memory.Wrap(memory.CodeInternal, err, "%s: SQLSTATE %s %s %s", step, pg.Code, pg.TableName, pg.ConstraintName)
+}
+
+// unmigrated reports that what the first migration makes is missing. Which of
+// it shows first depends on what else the cluster has: the role to connect as,
+// the type halfvec (both "undefined object"), the schema, or a table.
+func unmigrated(pg *pgconn.PgError) bool {
+	switch pg.Code {
+	case "42704", "3F000", "42P01":
+		return true
+	case "22023": // the start-up parameter role
+		return strings.HasPrefix(pg.Message, "role ")
+	}
+	return false
 }

@@ -92,18 +92,41 @@ func TestNothingIsLostOrDoneTwiceWhenTheServerIsKilled(t *testing.T) {
 	require.EqualValues(t, 2*writers*turns, report.Events)
 }
 
+func TestDatabaseThatIsNotMigratedSaysWhatToRun(t *testing.T) {
+	t.Parallel()
+	postgrestest.URL(t) // so the cluster has the roles
+	for name, prepare := range map[string]string{
+		"empty":                     "SELECT",
+		"with the vector type only": "CREATE EXTENSION IF NOT EXISTS vector SCHEMA public",
+		"of which a part is there":  "CREATE EXTENSION IF NOT EXISTS vector SCHEMA public; CREATE TABLE public.lightmem_schema_version (version_id bigint); GRANT SELECT ON public.lightmem_schema_version TO public",
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			url := stacktest.Postgres(t)
+			_, err := connect(t, url, "").Exec(t.Context(), prepare)
+			require.NoError(t, err)
+			_, err = postgres.Open(t.Context(), postgres.Options{URL: url})
+			require.Equal(t, memory.CodeUnavailable, memory.CodeOf(err))
+			require.ErrorIs(t, err, postgres.ErrNotMigrated)
+			require.ErrorContains(t, err, "the database is not migrated: run `lightmem migrate up`")
+		})
+	}
+}
+
 func TestServerThatIsGoneIsUnavailable(t *testing.T) {
 	t.Parallel()
 	server := stacktest.PrivatePostgres(t)
 	ctx := postgrestest.In(t.Context(), "acme", "ann")
 
 	_, err := postgres.Open(ctx, postgres.Options{URL: server.URL})
-	require.Equal(t, memory.CodeUnavailable, memory.CodeOf(err), "not migrated: %v", err)
+	require.Equal(t, memory.CodeUnavailable, memory.CodeOf(err), "the cluster does not have the role: %v", err)
+	require.ErrorIs(t, err, postgres.ErrNotMigrated)
+	require.ErrorContains(t, err, "run `lightmem migrate up`")
 	require.NoError(t, schema.Migrate(ctx, server.URL))
 	require.NoError(t, schema.Down(ctx, server.URL, schema.Latest()-1))
 	_, err = postgres.Open(ctx, postgres.Options{URL: server.URL})
 	require.Equal(t, memory.CodeUnavailable, memory.CodeOf(err))
-	require.ErrorContains(t, err, "migrate it first")
+	require.ErrorContains(t, err, "run `lightmem migrate up`")
 	require.NoError(t, schema.Migrate(ctx, server.URL))
 
 	s := postgrestest.Store(t, postgres.Options{URL: server.URL})

@@ -210,28 +210,6 @@ func (s *Store) ShowMemory(ctx context.Context, id memory.ID) (Shown, error) {
 	return out, err
 }
 
-// Forget takes a memory out of use at once and for good: its words, vectors and
-// quotes are removed, and it is gone from what was known in the past as well.
-// The turns' transcripts and receipts, which are no source of retrieval, and the
-// audit keep their words until the user is erased. Forgetting what is forgotten
-// changes nothing.
-func (s *Store) Forget(ctx context.Context, id memory.ID, actor, reason string) (memory.Outcome, error) {
-	return s.change(ctx, "forget memory", memory.EventForgotten, id, actor, reason, func(m *mutation, h *held) error {
-		if h.now.Status == memory.StatusForgotten {
-			return nil
-		}
-		before := h.now
-		if isLive(before.Status) {
-			m.live--
-		}
-		h.forgotten = true
-		h.now.Status, h.now.Pinned, h.now.SupersededBy = memory.StatusForgotten, false, ""
-		h.now.Text, h.now.Value, h.now.Subject, h.now.Attribute, h.now.Metadata = "", "", "", "", nil
-		m.note(memory.EventForgotten, h, &before, cmp.Or(reason, "asked for"), "")
-		return nil
-	})
-}
-
 // Pin keeps a live memory from being evicted; Unpin lets it go again. A memory
 // that is not live cannot be pinned (CodeConflict).
 func (s *Store) Pin(ctx context.Context, id memory.ID, actor string) (memory.Outcome, error) {
@@ -258,18 +236,23 @@ func (s *Store) pin(ctx context.Context, id memory.ID, actor string, event memor
 	})
 }
 
+// acting checks a person's wish about one memory and returns whose it is.
+func acting(ctx context.Context, id memory.ID, actor, reason string) (memory.Scope, error) {
+	for field, text := range map[string]string{"id": string(id), "actor": actor, "reason": reason} {
+		if err := checkText(field, text); err != nil {
+			return memory.Scope{}, err
+		}
+		if len(text) > 1024 {
+			return memory.Scope{}, memory.Invalid(field, "must have at most 1024 bytes")
+		}
+	}
+	return tenant.FromContext(ctx)
+}
+
 // change applies a person's wish to one memory, in one transaction with its
 // audit event.
 func (s *Store) change(ctx context.Context, step string, event memory.Event, id memory.ID, actor, reason string, apply func(*mutation, *held) error) (memory.Outcome, error) {
-	for field, text := range map[string]string{"id": string(id), "actor": actor, "reason": reason} {
-		if err := checkText(field, text); err != nil {
-			return memory.Outcome{}, err
-		}
-		if len(text) > 1024 {
-			return memory.Outcome{}, memory.Invalid(field, "must have at most 1024 bytes")
-		}
-	}
-	scope, err := tenant.FromContext(ctx)
+	scope, err := acting(ctx, id, actor, reason)
 	if err != nil {
 		return memory.Outcome{}, err
 	}

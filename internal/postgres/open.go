@@ -124,7 +124,7 @@ func (s *Store) check(ctx context.Context, role schema.Role) error {
 		case err != nil:
 			return err
 		case version < schema.Latest():
-			return memory.Errorf(memory.CodeUnavailable, "the database's schema is version %d, this program needs %d: migrate it first", version, schema.Latest())
+			return memory.Errorf(memory.CodeUnavailable, "the database's schema is version %d, this program needs %d: run `lightmem migrate up`", version, schema.Latest())
 		case current != string(role), unbound, owner:
 			return memory.Errorf(memory.CodeForbidden, "the database connection works as %q, which row-level security does not bind; it must be %q", current, role)
 		}

@@ -7,6 +7,7 @@ package query
 
 import (
 	"context"
+	"time"
 )
 
 const AuditHead = `-- name: AuditHead :one
@@ -25,8 +26,125 @@ func (q *Queries) AuditHead(ctx context.Context, tenant string) (AuditHeadRow, e
 	return i, err
 }
 
+const AuditMemories = `-- name: AuditMemories :many
+SELECT m.user_id, m.id, m.strength, m.pinned, m.kind, m.status, m.source, m.event_at, m.valid_from, m.valid_to, m.recorded_at, m.expired_at,
+    m.last_seen, m.conversation, m.superseded_by, m.speaker, m.subject, m.attribute, m.value, m.text, m.metadata,
+    coalesce(l.seq, 0)::bigint AS seq, coalesce(l.event, '')::text AS event, coalesce(l.after, '')::text AS after
+FROM lightmem.memory m
+LEFT JOIN LATERAL (
+    SELECT a.seq, a.event, c.after
+    FROM lightmem.audit_event a
+    LEFT JOIN lightmem.audit_content c ON c.tenant = $1 AND c.user_id = a.user_id AND c.id = a.content
+    WHERE a.tenant = $1 AND a.user_id = m.user_id AND a.memory_id = m.id
+    ORDER BY a.seq DESC LIMIT 1
+) l ON true
+WHERE m.tenant = $1 AND (m.user_id, m.id) > ($2::text, $3::text)
+ORDER BY m.user_id, m.id
+LIMIT $4::int
+`
+
+type AuditMemoriesParams struct {
+	Tenant    string
+	AfterUser string
+	AfterID   string
+	MaxItems  int32
+}
+
+type AuditMemoriesRow struct {
+	UserID       string
+	ID           string
+	Strength     int32
+	Pinned       bool
+	Kind         string
+	Status       string
+	Source       string
+	EventAt      time.Time
+	ValidFrom    time.Time
+	ValidTo      *time.Time
+	RecordedAt   time.Time
+	ExpiredAt    *time.Time
+	LastSeen     time.Time
+	Conversation string
+	SupersededBy *string
+	Speaker      string
+	Subject      string
+	Attribute    string
+	Value        string
+	Text         string
+	Metadata     []byte
+	Seq          int64
+	Event        string
+	After        string
+}
+
+// A page of a tenant's memories as they are, each with its last event; seq is 0
+// where there is none.
+func (q *Queries) AuditMemories(ctx context.Context, arg AuditMemoriesParams) ([]AuditMemoriesRow, error) {
+	rows, err := q.db.Query(ctx, AuditMemories,
+		arg.Tenant,
+		arg.AfterUser,
+		arg.AfterID,
+		arg.MaxItems,
+	)
+	if err != nil {
+		return nil, err
+	}
+	defer rows.Close()
+	var items []AuditMemoriesRow
+	for rows.Next() {
+		var i AuditMemoriesRow
+		if err := rows.Scan(
+			&i.UserID,
+			&i.ID,
+			&i.Strength,
+			&i.Pinned,
+			&i.Kind,
+			&i.Status,
+			&i.Source,
+			&i.EventAt,
+			&i.ValidFrom,
+			&i.ValidTo,
+			&i.RecordedAt,
+			&i.ExpiredAt,
+			&i.LastSeen,
+			&i.Conversation,
+			&i.SupersededBy,
+			&i.Speaker,
+			&i.Subject,
+			&i.Attribute,
+			&i.Value,
+			&i.Text,
+			&i.Metadata,
+			&i.Seq,
+			&i.Event,
+			&i.After,
+		); err != nil {
+			return nil, err
+		}
+		items = append(items, i)
+	}
+	if err := rows.Err(); err != nil {
+		return nil, err
+	}
+	return items, nil
+}
+
 const AuditPage = `-- name: AuditPage :many
-SELECT a.tenant, a.user_id, a.seq, a.at, a.event, a.memory_id, a.actor, a.reason, a.turn_id, a.workflow_id, a.run_id, a.rule, a.content, a.before_digest, a.after_digest, a.body, a.prev_hash, a.hash, c.salt, c.before, c.after
+SELECT a.tenant, a.user_id, a.seq, a.at, a.event, a.memory_id, a.actor, a.reason, a.turn_id, a.workflow_id, a.run_id, a.rule, a.content, a.before_digest, a.after_digest, a.body, a.prev_hash, a.hash, c.salt, c.before, c.after,
+    (CASE WHEN c.id IS NULL THEN EXISTS (
+        SELECT FROM lightmem.audit_event f
+        WHERE f.tenant = $1 AND f.user_id = a.user_id AND f.memory_id = a.memory_id AND f.seq >= a.seq
+            AND f.event IN ('forgotten', 'erased'))
+        OR EXISTS (
+        SELECT FROM lightmem.audit_event f
+        WHERE f.tenant = $1 AND f.user_id = a.user_id AND f.memory_id = '' AND f.seq >= a.seq AND f.event = 'erased')
+        ELSE false END)::boolean AS excused,
+    (CASE WHEN a.memory_id <> '' AND a.before_digest = '' AND a.after_digest <> '' THEN NOT EXISTS (
+        SELECT FROM lightmem.memory m WHERE m.tenant = $1 AND m.user_id = a.user_id AND m.id = a.memory_id)
+        AND NOT EXISTS (
+        SELECT FROM lightmem.audit_event f
+        WHERE f.tenant = $1 AND f.user_id = a.user_id AND f.memory_id IN ('', a.memory_id) AND f.seq >= a.seq AND f.event = 'erased')
+        ELSE false END)::boolean AS lost
 FROM lightmem.audit_event a
 LEFT JOIN lightmem.audit_content c ON c.tenant = $1 AND c.user_id = a.user_id AND c.id = a.content
 WHERE a.tenant = $1 AND a.seq > $2
@@ -45,8 +163,13 @@ type AuditPageRow struct {
 	Salt       []byte
 	Before     *string
 	After      *string
+	Excused    bool
+	Lost       bool
 }
 
+// Events with their texts. Of an event whose texts are gone, excused says that
+// an event since allows it; of one that made a memory, lost says that the
+// memory is gone and no event says why.
 func (q *Queries) AuditPage(ctx context.Context, arg AuditPageParams) ([]AuditPageRow, error) {
 	rows, err := q.db.Query(ctx, AuditPage, arg.Tenant, arg.AfterSeq, arg.MaxItems)
 	if err != nil {
@@ -78,6 +201,8 @@ func (q *Queries) AuditPage(ctx context.Context, arg AuditPageParams) ([]AuditPa
 			&i.Salt,
 			&i.Before,
 			&i.After,
+			&i.Excused,
+			&i.Lost,
 		); err != nil {
 			return nil, err
 		}

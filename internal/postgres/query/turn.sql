@@ -49,14 +49,23 @@ WHERE t.tenant = @tenant AND t.user_id = @user_id AND t.id = @id;
 
 -- name: RecordTurn :one
 -- Writes the turn, and only with it counts the conversation's turn and the
--- selected memories' use. Memories are locked in the order of their ids.
-WITH turn AS (
+-- selected memories' use. Memories are locked in the order of their ids. Of a
+-- memory that was forgotten since it was found, the words are left out.
+WITH found AS MATERIALIZED (
+    SELECT x.item, x.n, x.item ->> 'id' AS id FROM jsonb_array_elements(@candidates::jsonb) WITH ORDINALITY x(item, n)
+), shown AS (
+    SELECT coalesce(jsonb_agg(CASE WHEN f.id IS NULL THEN found.item
+        ELSE (found.item - 'speaker') || '{"memory": "", "status": "forgotten"}' END ORDER BY found.n), '[]') AS list
+    FROM found
+    LEFT JOIN lightmem.memory f ON f.tenant = @tenant AND f.user_id = @user_id AND f.id = found.id AND f.status = 'forgotten'
+), turn AS (
     INSERT INTO lightmem.turn (tenant, user_id, id, conversation, idempotency_key, request_digest, workflow_id, run_id,
         mode, state, actor, at, accepted_at, speaker, input, answer, answer_version,
         settings, plan, candidates, selection, degraded)
-    VALUES (@tenant, @user_id, @id, @conversation, @idempotency_key, @request_digest, @workflow_id, @run_id,
+    SELECT @tenant, @user_id, @id, @conversation, @idempotency_key, @request_digest, @workflow_id, @run_id,
         @mode, 'recorded', @actor, @at, @accepted_at, @speaker, @input, @answer, @answer_version,
-        @settings, @plan, @candidates, @selection, @degraded)
+        @settings, @plan, shown.list, @selection, @degraded
+    FROM shown
     ON CONFLICT (tenant, user_id, id) DO NOTHING
     RETURNING id
 ), counted AS (

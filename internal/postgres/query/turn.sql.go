@@ -227,34 +227,43 @@ func (q *Queries) RecordAnswer(ctx context.Context, arg RecordAnswerParams) erro
 }
 
 const RecordTurn = `-- name: RecordTurn :one
-WITH turn AS (
+WITH found AS MATERIALIZED (
+    SELECT x.item, x.n, x.item ->> 'id' AS id FROM jsonb_array_elements($1::jsonb) WITH ORDINALITY x(item, n)
+), shown AS (
+    SELECT coalesce(jsonb_agg(CASE WHEN f.id IS NULL THEN found.item
+        ELSE (found.item - 'speaker') || '{"memory": "", "status": "forgotten"}' END ORDER BY found.n), '[]') AS list
+    FROM found
+    LEFT JOIN lightmem.memory f ON f.tenant = $2 AND f.user_id = $3 AND f.id = found.id AND f.status = 'forgotten'
+), turn AS (
     INSERT INTO lightmem.turn (tenant, user_id, id, conversation, idempotency_key, request_digest, workflow_id, run_id,
         mode, state, actor, at, accepted_at, speaker, input, answer, answer_version,
         settings, plan, candidates, selection, degraded)
-    VALUES ($1, $2, $3, $4, $5, $6, $7, $8,
-        $9, 'recorded', $10, $11, $12, $13, $14, $15, $16,
-        $17, $18, $19, $20, $21)
+    SELECT $2, $3, $4, $5, $6, $7, $8, $9,
+        $10, 'recorded', $11, $12, $13, $14, $15, $16, $17,
+        $18, $19, shown.list, $20, $21
+    FROM shown
     ON CONFLICT (tenant, user_id, id) DO NOTHING
     RETURNING id
 ), counted AS (
     UPDATE lightmem.conversation c SET turns = c.turns + 1, last_at = greatest(c.last_at, now())
-    WHERE c.tenant = $1 AND c.user_id = $2 AND c.id = $4 AND EXISTS (SELECT FROM turn)
+    WHERE c.tenant = $2 AND c.user_id = $3 AND c.id = $5 AND EXISTS (SELECT FROM turn)
 ), locked AS (
     SELECT u.memory_id FROM lightmem.memory_use u
-    WHERE u.tenant = $1 AND u.user_id = $2 AND u.memory_id = ANY ($22::text[]) AND EXISTS (SELECT FROM turn)
+    WHERE u.tenant = $2 AND u.user_id = $3 AND u.memory_id = ANY ($22::text[]) AND EXISTS (SELECT FROM turn)
     ORDER BY u.memory_id FOR UPDATE
 ), used AS (
     UPDATE lightmem.memory_use u
     SET accessed = u.accessed + 1, accessed_at = now(),
         worth = lightmem.worth(m.kind, m.strength, u.accessed + 1, m.valid_to, m.recorded_at, greatest(m.last_seen, now()))
     FROM locked, lightmem.memory m
-    WHERE u.tenant = $1 AND u.user_id = $2 AND u.memory_id = locked.memory_id
-        AND m.tenant = $1 AND m.user_id = $2 AND m.id = locked.memory_id
+    WHERE u.tenant = $2 AND u.user_id = $3 AND u.memory_id = locked.memory_id
+        AND m.tenant = $2 AND m.user_id = $3 AND m.id = locked.memory_id
 )
 SELECT count(*) FROM turn
 `
 
 type RecordTurnParams struct {
+	Candidates     []byte
 	Tenant         string
 	UserID         string
 	ID             string
@@ -273,16 +282,17 @@ type RecordTurnParams struct {
 	AnswerVersion  string
 	Settings       []byte
 	Plan           []byte
-	Candidates     []byte
 	Selection      []byte
 	Degraded       []byte
 	Selected       []string
 }
 
 // Writes the turn, and only with it counts the conversation's turn and the
-// selected memories' use. Memories are locked in the order of their ids.
+// selected memories' use. Memories are locked in the order of their ids. Of a
+// memory that was forgotten since it was found, the words are left out.
 func (q *Queries) RecordTurn(ctx context.Context, arg RecordTurnParams) (int64, error) {
 	row := q.db.QueryRow(ctx, RecordTurn,
+		arg.Candidates,
 		arg.Tenant,
 		arg.UserID,
 		arg.ID,
@@ -301,7 +311,6 @@ func (q *Queries) RecordTurn(ctx context.Context, arg RecordTurnParams) (int64, 
 		arg.AnswerVersion,
 		arg.Settings,
 		arg.Plan,
-		arg.Candidates,
 		arg.Selection,
 		arg.Degraded,
 		arg.Selected,

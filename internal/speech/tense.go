@@ -13,7 +13,7 @@ const (
 )
 
 var futureCues = map[Lang]map[string]bool{
-	English:    set(`will won't i'll we'll he'll she'll they'll it'll gonna shall tomorrow upcoming plan plans planning intend hope hoping due deadline scheduled soon next`),
+	English:    set(`will won't i'll we'll he'll she'll they'll it'll gonna shall tomorrow upcoming plan plans planning intend hope hoping expecting due deadline scheduled soon next`),
 	German:     set(`werde wird werden wirst morgen übermorgen plane planen möchte nächste nächsten nächstes kommende kommenden frist abgabefrist deadline fällig`),
 	Spanish:    set(`voy vas va vamos van mañana próximo próxima planeo quiero será iré plazo límite`),
 	French:     set(`vais va allons vont demain prochain prochaine prévois serai sera irai échéance limite`),
@@ -74,7 +74,7 @@ func TenseOf(sentence string, lang Lang) Tense {
 			return Future
 		case pastCues[lang][w]:
 			past = true
-		case lang == English && (irregularPast[w] && !ambiguousPast[w] || isEd(w) && !copula[before]):
+		case lang == English && (irregularPast[w] && (!ambiguousPast[w] || subjects[before] && onlyPast[w]) || isEd(w) && !copula[before]):
 			past = true
 		}
 	}
@@ -92,7 +92,10 @@ var (
 	motion = set(`flying leaving moving starting meeting travelling traveling visiting arriving getting having joining`)
 	// ambiguousPast may be a present, too.
 	ambiguousPast = set(`read set cut hit hurt quit spread left lead bound ground felt found shot lay saw`)
-	copula        = set(`am i'm is are be been was were being he's she's it's we're they're you're so very really feel feels felt get getting too not named called`)
+	// onlyPast are those of them that after a subject cannot be one.
+	onlyPast = set(`saw left felt found shot`)
+	subjects = set(`i we he she they you who`)
+	copula   = set(`am i'm is are be been was were being he's she's it's we're they're you're so very really feel feels felt get getting too not named called`)
 )
 
 func isEd(w string) bool { return len(w) > 3 && strings.HasSuffix(w, "ed") && !notPast[w] }

@@ -30,6 +30,7 @@ func (f *finder) scan() {
 	}
 	f.words = split(f.text)
 	for i := 0; i < len(f.words); {
+		f.word = i
 		i += max(f.match(i), 1)
 	}
 	f.scanNumeric()
@@ -84,7 +85,7 @@ func (f *finder) putRelative(i, j int, from, to time.Time, g Grain) int {
 
 // match tries each kind of mention at word i and returns how many words it took.
 func (f *finder) match(i int) int {
-	for _, try := range []func(int) int{f.phrase, f.ago, f.ahead, f.lastSeveral, f.placed, f.dayOfMonth, f.monthAlone, f.season, f.yearAlone, f.holiday, f.weekday, f.bareWeekend} {
+	for _, try := range []func(int) int{f.phrase, f.ago, f.ahead, f.lastSeveral, f.placed, f.dayOfMonth, f.dayAlone, f.monthAlone, f.season, f.yearAlone, f.holiday, f.weekday, f.bareWeekend} {
 		if n := try(i); n > 0 {
 			return n
 		}

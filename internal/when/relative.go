@@ -97,6 +97,12 @@ func (f *finder) ago(i int) int {
 	if k == 0 {
 		return 0
 	}
+	if d, ok := f.g.weekdays[strings.TrimSuffix(f.at(j+k), "s")]; ok && j == i && n > 1 && n <= 60 { // two Mondays ago
+		if b := f.has(j+k+1, f.g.agoBack); b > 0 {
+			from := addDays(f.weekdayAt(d, rLast), -7*(n-1))
+			return f.putRelative(i, j+k+1+b, from, addDays(from, 1), Day)
+		}
+	}
 	u, l := f.unit(j + k)
 	if l == 0 {
 		return 0
@@ -451,6 +457,9 @@ func (f *finder) weekday(i int) int {
 	}
 	ahead := (int(d) - int(f.today.Weekday()) + 7) % 7
 	lean := f.leaning()
+	if lean == Past && f.arranged(i) {
+		lean = Future
+	}
 	if lean == Past {
 		ahead -= 7
 	} else if ahead == 0 {
@@ -462,6 +471,64 @@ func (f *finder) weekday(i int) int {
 	}
 	return end - i
 }
+
+// arranged reports whether the day at i is one that something was put off to, or
+// got ready for: "was moved to Thursday", "booked a table for Friday".
+func (f *finder) arranged(i int) bool {
+	prev := f.at(i - 1)
+	if prev == "the" || prev == "next" {
+		prev = f.at(i - 2)
+	}
+	for _, w := range f.words[:i] {
+		switch {
+		case enrolling[w.s], (prev == "to" || prev == "until" || prev == "till" || prev == "for" || prev == "auf" || prev == "für") && (arranging[w.s] || moving[w.s]):
+			return true
+		}
+	}
+	return false
+}
+
+var (
+	enrolling = words("signed registered enrolled angemeldet")
+	moving    = words("moved postponed rescheduled pushed shifted delayed changed put brought extended bought set agreed verlegt verschoben gekauft")
+)
+
+// dayAlone: "on the 15th".
+func (f *finder) dayAlone(i int) int {
+	if f.lang != speech.English || f.at(i-1) != "the" || len(f.at(i)) < 3 || !dayStart[f.at(i-2)] {
+		return 0
+	}
+	d := f.day(i)
+	if d == 0 || strings.Trim(f.at(i), "0123456789") == "" {
+		return 0
+	}
+	if next := f.at(i + 1); next != "" && !dayFollow[next] && strings.TrimSpace(f.text[f.words[i].end:f.words[i+1].start]) == "" {
+		return 0 // "on the 3rd floor"
+	}
+	lean := f.leaning()
+	month := firstOfMonth(f.today, 0)
+	for step := range 3 { // not every month has a 31st
+		if lean == Past {
+			step = -step
+		}
+		first := firstOfMonth(month, step)
+		from, ok := date(first.Year(), first.Month(), d, first.Location())
+		if !ok || lean == Past && from.After(f.today) || lean != Past && from.Before(f.today) {
+			continue
+		}
+		n := f.putRelative(i, i+1, from, addDays(from, 1), Day)
+		if n > 0 {
+			f.found[len(f.found)-1].Guessed = lean == Auto
+		}
+		return n
+	}
+	return 0
+}
+
+var (
+	dayStart  = words("on by until till since from before after")
+	dayFollow = words("and but at with to in because so for when as i we she he they it my our is was will if by until or")
+)
 
 // bareWeekend: "over the weekend", "am Wochenende".
 func (f *finder) bareWeekend(i int) int {

@@ -8,6 +8,7 @@
 package when
 
 import (
+	"regexp"
 	"time"
 	"unicode"
 	"unicode/utf8"
@@ -118,6 +119,12 @@ type finder struct {
 	words []word
 	g     *grammar
 	found []Mention
+	// word is the one that is looked at.
+	word int
+	// clauses are where the parts of the sentence end that have a tense each;
+	// leans are theirs, once worked out.
+	clauses []int
+	leans   map[int]Lean
 }
 
 // word is one word or number of the text, in lower case.
@@ -127,18 +134,59 @@ type word struct {
 	capital    bool
 }
 
-// leaning returns the direction of the text, worked out once.
+// leaning returns the direction of the clause that is looked at, and that of the
+// whole text where the clause alone does not tell: "I saw Tom on Monday and will
+// see him on Friday".
 func (f *finder) leaning() Lean {
-	if f.lean == Auto {
-		switch speech.TenseOf(f.text, f.lang) {
-		case speech.Past:
-			f.lean = Past
-		case speech.Future:
-			f.lean = Future
-		}
+	if f.lean != Auto {
+		return f.lean
 	}
-	return f.lean
+	if f.leans == nil {
+		f.clauses, f.leans = clauseEnds(f.text), make(map[int]Lean)
+	}
+	at := 0
+	if f.word < len(f.words) {
+		at = f.words[f.word].start
+	}
+	from, to := 0, len(f.text)
+	for _, end := range f.clauses {
+		if end > at {
+			to = end
+			break
+		}
+		from = end
+	}
+	lean, known := f.leans[from]
+	if !known {
+		if lean = leanOf(f.text[from:to], f.lang); lean == Auto && to-from < len(f.text) {
+			lean = leanOf(f.text, f.lang)
+		}
+		f.leans[from] = lean
+	}
+	return lean
 }
+
+func leanOf(text string, lang speech.Lang) Lean {
+	switch speech.TenseOf(text, lang) {
+	case speech.Past:
+		return Past
+	case speech.Future:
+		return Future
+	}
+	return Auto
+}
+
+// clauseEnds are where the clauses of a text end. A conjunction may join words
+// only; the tense then is that of the whole.
+func clauseEnds(text string) []int {
+	var out []int
+	for _, m := range conjunction.FindAllStringIndex(text, maxMentions) {
+		out = append(out, m[1])
+	}
+	return out
+}
+
+var conjunction = regexp.MustCompile(`(?i)[;.!?] | (?:and|but|then|und|aber|y|pero|et|mais|e|ma|mas) `)
 
 func (f *finder) add(start, end int, from, to time.Time, g Grain) *Mention {
 	if from.Year() < minYear || to.Year() > maxYear+1 || !from.Before(to) || len(f.found) >= maxMentions {

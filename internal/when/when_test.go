@@ -33,6 +33,9 @@ func TestFind(t *testing.T) {
 		"I went hiking last weekend": "last weekend=weekend of 2026-05-02", "I will go hiking this weekend": "this weekend=weekend of 2026-05-09", "We were there the weekend before last": "weekend before last=weekend of 2026-04-25",
 		"last summer I learned to surf": "last summer=2025-06 to 2025-08", "I moved last May": "last May=2025-05", "next March we travel": "next March=2027-03",
 		"We married last Christmas": "last Christmas=2025-12-25", "I planned it this quarter": "this quarter=2026-04 to 2026-06", "I met him over the weekend": "weekend=weekend of 2026-05-02",
+		"We have moved to a house, and I saw Tom on Monday and will see him on Friday": "Monday=2026-05-04|Friday=2026-05-08", "I saw Tom and Ida on Friday": "Friday=2026-05-01",
+		"The meeting was postponed to Saturday": "Saturday=2026-05-09", "The meeting was moved to Thursday at 11": "Thursday=2026-05-07", "I booked a table for Friday": "Friday=2026-05-08", "I signed up for a race on Saturday": "Saturday=2026-05-09",
+		"Two Mondays ago I fell": "Two Mondays ago=2026-04-27", "I met him on the 15th": "15th=2026-04-15", "I'll meet him on the 15th.": "15th=2026-05-15", "Rent is due on the 1st of every month": "", "I live on the 3rd floor": "", "I will pay on the 31st": "31st=2026-05-31",
 		"yesterday’s meeting was long": "yesterday’s=2026-05-05",
 		// English, absolute
 		"on 3 May 2023 I moved": "3 May 2023=2023-05-03", "I moved on May 3rd, 2023": "May 3rd, 2023=2023-05-03", "I moved on May 3": "May 3=2026-05-03", "The deadline is 3 March": "3 March=2027-03-03",
@@ -56,7 +59,7 @@ func TestFind(t *testing.T) {
 		"El mes que viene me mudo": "mes que viene=2026-06",
 		// French
 		"Hier j'ai vu Paul": "Hier=2026-05-05", "J'ai déménagé il y a deux semaines": "il y a deux semaines=2026-04-22", "La semaine dernière j'étais malade": "semaine dernière=week of 2026-04-27",
-		"L'année dernière nous étions à Rome": "L'année dernière=2025", "Le 3 mai 2023 j'ai déménagé": "3 mai 2023=2023-05-03", "Avant-hier il est venu": "Avant-hier=2026-05-04", "Je pars vendredi prochain": "vendredi prochain=2026-05-08",
+		"L'année dernière nous étions à Rome": "L'année dernière=2025", "Le 3 mai 2023 j'ai déménagé": "3 mai 2023=2023-05-03", "Il y a deux ans, j'ai déménagé": "Il y a deux ans=2024", "Avant-hier il est venu": "Avant-hier=2026-05-04", "Je pars vendredi prochain": "vendredi prochain=2026-05-08",
 		// Italian, Portuguese
 		"Ieri sono andato dal medico": "Ieri=2026-05-05", "Mi sono trasferito due settimane fa": "due settimane fa=2026-04-22", "La settimana scorsa ero malato": "settimana scorsa=week of 2026-04-27",
 		"Ontem fui ao médico": "Ontem=2026-05-05", "Mudei-me há duas semanas": "há duas semanas=2026-04-22", "Na semana passada estive doente": "semana passada=week of 2026-04-27",
@@ -112,6 +115,10 @@ func TestFindAtTheEdges(t *testing.T) {
 		return strings.Join(out, "|")
 	}
 	require.Equal(t, "2024-02", find("I moved a month ago", 2024, 3, 31))
+	require.Equal(t, "2026-07", find("We're expecting a baby in July.", 2026, 2, 6))
+	require.Equal(t, "2026-05-23", find("I signed up for the half marathon on 23 May.", 2026, 4, 7))
+	require.Equal(t, "2026-03-31", find("I paid on the 31st.", 2026, 4, 7))
+	require.Equal(t, "2026-05-31", find("I will pay on the 31st.", 2026, 4, 7)) // April has none
 	require.Equal(t, "2025-12-31", find("I moved yesterday", 2026, 1, 1))
 	require.Equal(t, "2025-12", find("I moved last month", 2026, 1, 31))
 	require.Equal(t, "week of 2025-12-22", find("I moved last week", 2026, 1, 1))

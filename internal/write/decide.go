@@ -49,6 +49,10 @@ type Verdict struct {
 	Target memory.ID
 	// Also are further memories that Event closes or contests.
 	Also []memory.ID
+	// Shorten are memories that are superseded already, and were true until later
+	// than Draft begins only because nobody had told of Draft: their ValidTo is to
+	// become Draft.ValidFrom. Their status and successor stay.
+	Shorten []memory.ID
 	// Draft is the draft as it is to be stored: ValidFrom is set, and ValidTo
 	// where it is over already.
 	Draft memory.Draft
@@ -60,7 +64,8 @@ type Verdict struct {
 //
 // near should hold the memories with the same normalised text, those with the
 // draft's subject and attribute, and the nearest by vector, of that user alone
-// and of any status; their order does not matter.
+// and of any status; their order does not matter. Of the superseded ones those of the
+// draft's subject and attribute count: they bound how long it was true.
 //
 // In this order: an echo of what was just retrieved is refused; the same words
 // reinforce; a negation closes what it ends; another value of the same subject
@@ -82,12 +87,15 @@ func Decide(a memory.Answered, d memory.Draft, near []Neighbour) Verdict {
 		return v
 	}
 	live := make([]Neighbour, 0, len(near))
+	var past []memory.Memory
 	for _, n := range near {
 		if a.Scope != (memory.Scope{}) && n.Memory.Scope != a.Scope {
 			continue // powercontext#255: another user's memory decides nothing here
 		}
 		if n.Memory.Status == memory.StatusActive || n.Memory.Status == memory.StatusContested {
 			live = append(live, n)
+		} else if n.Memory.Status == memory.StatusSuperseded {
+			past = append(past, n.Memory)
 		}
 	}
 	// Most recent first, so that Target is the statement that held until now.
@@ -108,7 +116,7 @@ func Decide(a memory.Answered, d memory.Draft, near []Neighbour) Verdict {
 	if v, ok := finished(v, a.At, live); ok {
 		return v
 	}
-	if v, ok := conflict(v, live); ok {
+	if v, ok := conflict(v, live, past); ok {
 		return v
 	}
 	for _, n := range live {
@@ -199,7 +207,7 @@ func (v *Verdict) aim(id memory.ID) {
 // conflict decides about a statement of another value for the same subject and
 // attribute. Event time decides, not the order of arrival: the same statements
 // lead to the same memory in whatever order they come.
-func conflict(v Verdict, live []Neighbour) (Verdict, bool) {
+func conflict(v Verdict, live []Neighbour, past []memory.Memory) (Verdict, bool) {
 	d := v.Draft
 	if d.Attribute == "" || d.Value == "" {
 		return v, false
@@ -228,6 +236,7 @@ func conflict(v Verdict, live []Neighbour) (Verdict, bool) {
 		if v.Draft.ValidTo.IsZero() || v.Draft.ValidTo.After(first.ValidFrom) {
 			v.Draft.ValidTo = first.ValidFrom
 		}
+		v.between(past)
 	case len(stronger) > 0:
 		v.Event, v.Reason = memory.EventContested, "weaker source"
 		for _, m := range stronger {
@@ -242,6 +251,25 @@ func conflict(v Verdict, live []Neighbour) (Verdict, bool) {
 		return v, false
 	}
 	return v, true
+}
+
+// between fits an older value among others that are over: it ends when the next
+// of them begins, and the one before it ends when it begins.
+func (v *Verdict) between(past []memory.Memory) {
+	d := &v.Draft
+	for _, m := range past {
+		if !sameTopic(*d, m) || !contradicts(*d, m) || m.Source.Strength() < d.Source.Strength() {
+			continue
+		}
+		if m.ValidFrom.After(d.ValidFrom) && m.ValidFrom.Before(d.ValidTo) {
+			d.ValidTo = m.ValidFrom
+		}
+	}
+	for _, m := range past {
+		if sameTopic(*d, m) && contradicts(*d, m) && m.Source.Strength() <= d.Source.Strength() && m.ValidFrom.Before(d.ValidFrom) && m.ValidTo.After(d.ValidFrom) {
+			v.Shorten = append(v.Shorten, m.ID)
+		}
+	}
 }
 
 // sameTopic reports whether both speak of the same subject's same attribute.

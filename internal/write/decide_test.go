@@ -1,6 +1,7 @@
 package write_test
 
 import (
+	"slices"
 	"testing"
 	"time"
 
@@ -265,6 +266,11 @@ func memo(t *testing.T, texts ...string) []memory.Memory {
 					all[k].Status, all[k].ValidTo = memory.StatusSuperseded, v.Draft.ValidFrom
 				}
 			}
+			for k := range all {
+				if slices.Contains(v.Shorten, all[k].ID) {
+					all[k].ValidTo = v.Draft.ValidFrom
+				}
+			}
 			if v.Event == memory.EventReinforced || v.Event == memory.EventRefused {
 				continue
 			}
@@ -280,6 +286,56 @@ func memo(t *testing.T, texts ...string) []memory.Memory {
 		}
 	}
 	return all
+}
+
+// The same statements make the same history in whatever order they arrive, and
+// no two values hold at once.
+func TestHistoryDoesNotDependOnTheOrderOfArrival(t *testing.T) {
+	t.Parallel()
+	towns := []memory.Draft{
+		draft("Ada lives in Liège", "user", write.Residence, "Liège", day(0)), draft("Ada lives in Bruges", "user", write.Residence, "Bruges", day(31)),
+		draft("Ada lives in Ghent", "user", write.Residence, "Ghent", day(59)), draft("Ada lives in Namur", "user", write.Residence, "Namur", day(90)),
+	}
+	var orders func(done, rest []memory.Draft)
+	orders = func(done, rest []memory.Draft) {
+		for i := range rest {
+			orders(append(slices.Clone(done), rest[i]), slices.Delete(slices.Clone(rest), i, i+1))
+		}
+		if len(rest) > 0 {
+			return
+		}
+		var all []memory.Memory
+		for _, d := range done {
+			neighbours := make([]write.Neighbour, len(all))
+			for k, m := range all {
+				neighbours[k] = write.Neighbour{Memory: m, Cosine: -1}
+			}
+			v := write.Decide(turn(), d, neighbours)
+			status := memory.StatusActive
+			if v.Event == memory.EventAdded && v.Target != "" {
+				status = memory.StatusSuperseded
+			}
+			for k := range all {
+				switch {
+				case v.Event == memory.EventSuperseded && all[k].ID == v.Target:
+					all[k].Status, all[k].ValidTo = memory.StatusSuperseded, v.Draft.ValidFrom
+				case slices.Contains(v.Shorten, all[k].ID):
+					all[k].ValidTo = v.Draft.ValidFrom
+				}
+			}
+			m := near(memory.ID(d.Value), v.Draft, -1).Memory
+			m.Status = status
+			all = append(all, m)
+		}
+		slices.SortFunc(all, func(a, b memory.Memory) int { return a.ValidFrom.Compare(b.ValidFrom) })
+		for k, m := range all[:3] {
+			require.True(t, m.ValidTo.Equal(all[k+1].ValidFrom), "%s ends %s in %v", m.Value, m.ValidTo, done)
+			require.Equal(t, memory.StatusSuperseded, m.Status)
+		}
+		require.True(t, all[3].ValidTo.IsZero())
+		require.Equal(t, memory.StatusActive, all[3].Status)
+	}
+	orders(nil, towns)
 }
 
 func live(all []memory.Memory) []string {

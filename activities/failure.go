@@ -3,6 +3,11 @@ package activities
 import (
 	"context"
 	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"syscall"
 
 	"go.temporal.io/sdk/temporal"
 
@@ -17,15 +22,14 @@ func Failure(err error) error {
 	if err == nil {
 		return nil
 	}
-	if errors.Is(err, context.Canceled) {
-		return err // the SDK tells a cancelled activity from a failed one by this
-	}
 	code := memory.CodeOf(err)
 	message, field := "internal failure", ""
 	var e *memory.Error
 	switch {
 	case errors.As(err, &e):
 		message, field = e.Error(), e.Field
+	case errors.Is(err, context.Canceled):
+		code, message = memory.CodeTransient, "was interrupted"
 	case errors.Is(err, context.DeadlineExceeded):
 		code, message = memory.CodeTransient, "took too long"
 	}
@@ -48,7 +52,7 @@ func ErrorOf(err error) error {
 		return err
 	}
 	var app *temporal.ApplicationError
-	if errors.As(err, &app) && app.Type() != "" {
+	if errors.As(err, &app) && memory.Code(app.Type()).Known() {
 		field := ""
 		if app.HasDetails() {
 			_ = app.Details(&field) // an undecodable field only leaves the message without it
@@ -64,4 +68,32 @@ func ErrorOf(err error) error {
 		return memory.Wrap(memory.CodeUnavailable, err, "the turn did not end in time")
 	}
 	return memory.Wrap(memory.CodeInternal, err, "the turn failed")
+}
+
+// cause describes for a log what lies beneath a safe message: kinds, states and
+// operations, never the text of a driver or a server, which may quote people.
+func cause(err error) string {
+	var parts []string
+	var state interface{ SQLState() string }
+	if errors.As(err, &state) {
+		parts = append(parts, "SQLSTATE "+state.SQLState())
+	}
+	var network *net.OpError
+	if errors.As(err, &network) {
+		parts = append(parts, network.Op+" "+network.Net)
+	}
+	var number syscall.Errno
+	if errors.As(err, &number) {
+		parts = append(parts, number.Error())
+	}
+	for _, known := range []error{context.Canceled, context.DeadlineExceeded, io.EOF, io.ErrUnexpectedEOF} {
+		if errors.Is(err, known) {
+			parts = append(parts, known.Error())
+		}
+	}
+	inner := err
+	for next := errors.Unwrap(inner); next != nil; next = errors.Unwrap(inner) {
+		inner = next
+	}
+	return strings.Join(append(parts, fmt.Sprintf("%T", inner)), ", ")
 }

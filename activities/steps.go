@@ -2,7 +2,9 @@ package activities
 
 import (
 	"context"
+	"errors"
 	"log/slog"
+	"strings"
 	"time"
 
 	"go.temporal.io/sdk/activity"
@@ -44,6 +46,16 @@ type Opening struct {
 	Done *memory.Receipt `json:"done,omitempty"`
 }
 
+const (
+	// maxCandidateBytes bounds what a candidate shows of its memory: a hundred
+	// candidates stay far below Temporal's 2 MB for a payload. Show the memory
+	// to read the whole.
+	maxCandidateBytes = 4 << 10
+	// maxEmbedBytes bounds what of a memory is sent to be embedded later; no
+	// embedding model's context is longer.
+	maxEmbedBytes = 8 << 10
+)
+
 // embedPatience bounds an embedding inside a local activity: one query takes
 // 16 ms on two CPU cores, and without it words alone serve.
 const embedPatience = 2 * time.Second
@@ -54,7 +66,7 @@ func (a *Turn) Open(ctx context.Context, in Opening) (Opening, error) {
 	ctx = tenant.NewContext(ctx, in.Turn.Scope)
 	profile, messages, done, err := a.Store.Open(ctx, in.Turn.Request)
 	if err != nil {
-		return Opening{}, a.failure("open turn", err)
+		return Opening{}, a.failure(ctx, "open turn", err)
 	}
 	in.Turn.Profile, in.Turn.Context, in.Done = profile, messages, done
 	if !in.Turn.Rules {
@@ -69,7 +81,7 @@ func (a *Turn) Plan(ctx context.Context, in memory.Turn) (memory.Planned, error)
 	ctx = tenant.NewContext(ctx, in.Scope) // calls are counted by tenant
 	plan, err := a.Models.Planner.Plan(ctx, in)
 	if err != nil {
-		return memory.Planned{}, a.failure("plan", err)
+		return memory.Planned{}, a.failure(ctx, "plan", err)
 	}
 	return a.embedQueries(ctx, memory.Planned{Turn: in, Plan: plan}), nil
 }
@@ -78,7 +90,7 @@ func (a *Turn) Plan(ctx context.Context, in memory.Turn) (memory.Planned, error)
 func (a *Turn) PlanByRule(ctx context.Context, in memory.Turn) (memory.Planned, error) {
 	plan, err := a.Rules.Planner.Plan(ctx, in)
 	if err != nil {
-		return memory.Planned{}, a.failure("plan by rule", err)
+		return memory.Planned{}, a.failure(ctx, "plan by rule", err)
 	}
 	return memory.Planned{Turn: in, Plan: plan}, nil
 }
@@ -89,7 +101,10 @@ func (a *Turn) Retrieve(ctx context.Context, in memory.Planned) (memory.Retrieve
 	ctx = tenant.NewContext(ctx, in.Scope)
 	out, err := a.Retriever.Retrieve(ctx, a.embedQueries(ctx, in))
 	if err != nil {
-		return memory.Retrieved{}, a.failure("retrieve", err)
+		return memory.Retrieved{}, a.failure(ctx, "retrieve", err)
+	}
+	for i, c := range out.Candidates {
+		out.Candidates[i].Memory = cut(c.Memory, maxCandidateBytes)
 	}
 	return out, nil
 }
@@ -111,6 +126,7 @@ func (a *Turn) embedQueries(ctx context.Context, in memory.Planned) memory.Plann
 		err = memory.Errorf(memory.CodeInvalidOutput, "the embedder returned %d vectors for %d texts", len(vectors), len(texts))
 	}
 	if err != nil {
+		a.log(ctx, "words alone serve", "embed queries", err)
 		in.Degraded = append(in.Degraded, degradation(memory.RoleEmbed, err))
 		return in
 	}
@@ -135,7 +151,7 @@ func (a *Turn) SelectByRule(ctx context.Context, in memory.Retrieved) (memory.Se
 func (a *Turn) choose(ctx context.Context, step string, s Selector, in memory.Retrieved) (memory.Selected, error) {
 	selection, err := s.Select(tenant.NewContext(ctx, in.Scope), in)
 	if err != nil {
-		return memory.Selected{}, a.failure(step, err)
+		return memory.Selected{}, a.failure(ctx, step, err)
 	}
 	out, dropped := memory.Select(in, selection)
 	if dropped > 0 {
@@ -150,7 +166,7 @@ func (a *Turn) Answer(ctx context.Context, in memory.Selected) (memory.Answered,
 	ctx = tenant.NewContext(ctx, in.Scope)
 	answer, err := a.Models.Answerer.Answer(ctx, in, a.stream(ctx, in.WorkflowID))
 	if err != nil {
-		return memory.Answered{}, a.failure("answer", err)
+		return memory.Answered{}, a.failure(ctx, "answer", err)
 	}
 	return memory.Answered{Selected: in, Answer: answer}, nil
 }
@@ -159,14 +175,14 @@ func (a *Turn) Answer(ctx context.Context, in memory.Selected) (memory.Answered,
 func (a *Turn) AnswerByRule(ctx context.Context, in memory.Selected) (memory.Answered, error) {
 	answer, err := a.Rules.Answerer.Answer(ctx, in, nil)
 	if err != nil {
-		return memory.Answered{}, a.failure("answer by rule", err)
+		return memory.Answered{}, a.failure(ctx, "answer by rule", err)
 	}
 	return memory.Answered{Selected: in, Answer: answer}, nil
 }
 
 // Record puts the turn on record.
 func (a *Turn) Record(ctx context.Context, in memory.Answered) error {
-	return a.failure("record turn", a.Store.Record(tenant.NewContext(ctx, in.Scope), in))
+	return a.failure(ctx, "record turn", a.Store.Record(tenant.NewContext(ctx, in.Scope), in))
 }
 
 // Draft asks the model what to keep and embeds it: one hop for both.
@@ -175,7 +191,7 @@ func (a *Turn) Draft(ctx context.Context, in memory.Answered) (memory.Drafted, e
 	ctx = tenant.NewContext(ctx, in.Scope)
 	drafted, err := a.Models.Writer.Draft(ctx, in)
 	if err != nil {
-		return memory.Drafted{}, a.failure("draft", err)
+		return memory.Drafted{}, a.failure(ctx, "draft", err)
 	}
 	return a.embedDrafts(ctx, drafted), nil
 }
@@ -184,7 +200,7 @@ func (a *Turn) Draft(ctx context.Context, in memory.Answered) (memory.Drafted, e
 func (a *Turn) Commit(ctx context.Context, in memory.Drafted) (memory.Receipt, error) {
 	receipt, err := a.Store.Commit(tenant.NewContext(ctx, in.Scope), in)
 	if err != nil {
-		return memory.Receipt{}, a.failure("commit", err)
+		return memory.Receipt{}, a.failure(ctx, "commit", err)
 	}
 	receipt.Degraded = in.Degraded
 	return receipt, nil
@@ -194,7 +210,7 @@ func (a *Turn) Commit(ctx context.Context, in memory.Drafted) (memory.Receipt, e
 func (a *Turn) WriteByRule(ctx context.Context, in memory.Answered) (memory.Receipt, error) {
 	drafted, err := a.Rules.Writer.Draft(ctx, in)
 	if err != nil {
-		return memory.Receipt{}, a.failure("draft by rule", err)
+		return memory.Receipt{}, a.failure(ctx, "draft by rule", err)
 	}
 	return a.Commit(ctx, a.embedDrafts(ctx, drafted))
 }
@@ -217,6 +233,7 @@ func (a *Turn) embedDrafts(ctx context.Context, in memory.Drafted) memory.Drafte
 	}
 	in.EmbedModel = a.Embedder.EmbedModel()
 	if err != nil {
+		a.log(ctx, "memories are stored without vectors", "embed drafts", err)
 		if !isDegraded(in.Turn, memory.RoleEmbed) {
 			in.Degraded = append(in.Degraded, degradation(memory.RoleEmbed, err))
 		}
@@ -247,39 +264,57 @@ func (a *Turn) Unembedded(ctx context.Context, scope memory.Scope, limit int) ([
 	}
 	items, err := a.Store.Unembedded(tenant.NewContext(ctx, scope), a.Embedder.EmbedModel(), limit)
 	if err != nil {
-		return nil, a.failure("list unembedded", err)
+		return nil, a.failure(ctx, "list unembedded", err)
 	}
 	out := make([]Unembedded, len(items))
 	for i, m := range items {
-		out[i] = Unembedded{ID: m.ID, Text: m.Text}
+		out[i] = Unembedded{ID: m.ID, Text: cut(m.Text, maxEmbedBytes)}
 	}
 	return out, nil
 }
 
-// Embed embeds memories for Unembedded's list.
+// Embed embeds memories for Unembedded's list. What the model will never take
+// is left out, so that one bad text does not keep the others without vectors.
 func (a *Turn) Embed(ctx context.Context, in []Unembedded) (Embedded, error) {
 	defer beat(ctx)()
+	out := Embedded{Model: a.Embedder.EmbedModel(), Vectors: make(map[memory.ID]memory.Vector, len(in))}
+	err := a.embedInto(ctx, out, in)
+	if err == nil || memory.CodeOf(err).Retryable() {
+		return out, a.failure(ctx, "embed", err)
+	}
+	for i := range in {
+		err := a.embedInto(ctx, out, in[i:i+1])
+		if err != nil && memory.CodeOf(err).Retryable() {
+			return Embedded{}, a.failure(ctx, "embed", err)
+		}
+		if err != nil {
+			a.log(ctx, "a memory stays without a vector", "embed", err)
+		}
+	}
+	return out, nil
+}
+
+func (a *Turn) embedInto(ctx context.Context, out Embedded, in []Unembedded) error {
 	texts := make([]string, len(in))
 	for i, m := range in {
 		texts[i] = m.Text
 	}
 	vectors, err := a.Embedder.Embed(ctx, texts)
 	if err != nil {
-		return Embedded{}, a.failure("embed", err)
+		return err
 	}
 	if len(vectors) != len(in) {
-		return Embedded{}, a.failure("embed", memory.Errorf(memory.CodeTransient, "the embedder returned %d vectors for %d texts", len(vectors), len(in)))
+		return memory.Errorf(memory.CodeTransient, "the embedder returned %d vectors for %d texts", len(vectors), len(in))
 	}
-	out := Embedded{Model: a.Embedder.EmbedModel(), Vectors: make(map[memory.ID]memory.Vector, len(in))}
 	for i, m := range in {
 		out.Vectors[m.ID] = vectors[i]
 	}
-	return out, nil
+	return nil
 }
 
 // SetVectors stores what Embed made.
 func (a *Turn) SetVectors(ctx context.Context, scope memory.Scope, in Embedded) error {
-	return a.failure("set vectors", a.Store.SetVectors(tenant.NewContext(ctx, scope), in.Model, in.Vectors))
+	return a.failure(ctx, "set vectors", a.Store.SetVectors(tenant.NewContext(ctx, scope), in.Model, in.Vectors))
 }
 
 // stream returns the function that carries an answer's pieces, nil when
@@ -304,12 +339,38 @@ func (a *Turn) stream(ctx context.Context, workflowID string) func(string) {
 
 // failure logs the cause, once and without text of people, and returns what
 // Temporal may record. It is the boundary where causes end.
-func (a *Turn) failure(step string, err error) error {
+func (a *Turn) failure(ctx context.Context, step string, err error) error {
 	if err == nil {
 		return nil
 	}
-	a.Logger.Warn("step failed", "step", step, "code", memory.CodeOf(err))
-	return Failure(err)
+	if ctx.Err() != nil && errors.Is(err, context.Canceled) {
+		return err // the SDK tells a cancelled activity from a failed one by this
+	}
+	failure := Failure(err)
+	a.log(ctx, "step failed", step, err)
+	return failure
+}
+
+// log tells operators what went wrong and in which workflow.
+func (a *Turn) log(ctx context.Context, message, step string, err error) {
+	workflow := ""
+	if activity.IsActivity(ctx) {
+		workflow = activity.GetInfo(ctx).WorkflowExecution.ID
+	}
+	var safe string
+	var e *memory.Error
+	if errors.As(err, &e) {
+		safe = e.Error()
+	}
+	a.Logger.Warn(message, "step", step, "code", memory.CodeOf(err), "error", safe, "cause", cause(err), "workflow_id", workflow)
+}
+
+// cut shortens a text to at most limit bytes, at the end of a character.
+func cut(s string, limit int) string {
+	if len(s) <= limit {
+		return s
+	}
+	return strings.ToValidUTF8(s[:limit-len("…")], "") + "…"
 }
 
 func isDegraded(t memory.Turn, role memory.Role) bool {

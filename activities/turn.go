@@ -54,8 +54,8 @@ type Writer interface {
 type TurnStore interface {
 	// Open reads what a turn starts from: the profile and the conversation's
 	// last messages. When a turn with the request's idempotency key is already
-	// on record, it returns that turn's receipt as done: with the same request
-	// the earlier receipt, with another one a CodeConflict error.
+	// on record, it returns that turn's receipt as done, Unfinished when its
+	// write has not ended; with another request a CodeConflict error.
 	Open(ctx context.Context, r memory.Request) (profile memory.Profile, context []memory.Message, done *memory.Receipt, err error)
 	// Record writes the turn's row: transcript, plan, candidates, selection and
 	// answer, and counts the selected memories as accessed. Doing it again for

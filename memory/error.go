@@ -100,6 +100,17 @@ func CodeOf(err error) Code {
 	return CodeInternal
 }
 
+// Known reports whether c is one of the codes above. What is not one of ours,
+// such as the type of another library's failure, must not be taken for a code.
+func (c Code) Known() bool {
+	switch c {
+	case CodeInvalid, CodeNotFound, CodeConflict, CodeForbidden, CodeTransient, CodeUnavailable,
+		CodeInvalidOutput, CodeTooLong, CodeRefused, CodeInternal:
+		return true
+	}
+	return false
+}
+
 // Retryable reports whether repeating the same call may succeed.
 func (c Code) Retryable() bool {
 	return c == CodeTransient || c == CodeUnavailable || c == CodeInternal

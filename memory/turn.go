@@ -367,4 +367,7 @@ type Receipt struct {
 	Unembedded int `json:"unembedded,omitempty"`
 	// RequestDigest is Request.Digest of the request that made the turn.
 	RequestDigest string `json:"request_digest"`
+	// Unfinished says that the turn is on record, but that its write has not
+	// ended: an earlier run failed after the reply.
+	Unfinished bool `json:"unfinished,omitempty"`
 }

@@ -68,7 +68,7 @@ func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) 
 	}
 	defer workers.Stop()
 	if options.BuildID != "" {
-		if err := temporalio.SetCurrentVersion(ctx, client, options.Deployment, options.BuildID); err != nil {
+		if err := temporalio.SetCurrentVersion(ctx, client, options.Deployment, options.BuildID, cfg.Worker.MakeCurrent); err != nil {
 			return err
 		}
 	}
@@ -79,7 +79,11 @@ func run(ctx context.Context, args, environ []string, stdout, stderr io.Writer) 
 	defer stopHealth()
 
 	fmt.Fprintf(stdout, "lightmem-worker serves %v; Ctrl-C stops it\n", cfg.Worker.Queues)
-	<-ctx.Done()
+	select {
+	case err := <-workers.Failed():
+		return err
+	case <-ctx.Done():
+	}
 	logger.Info("stopping; running steps are finished first", "at_most", cfg.Worker.StopTimeout)
 	return nil
 }

@@ -22,6 +22,8 @@ const (
 	// gpuQueueWait is how long a turn waits for a free GPU slot before the rule
 	// takes over: a full queue slows nobody's turn to a halt.
 	gpuQueueWait = 5 * time.Second
+	// draftQueueWait is how long a draft waits for a slot before the rule writes.
+	draftQueueWait = 45 * time.Second
 	// gpuStep bounds a small model's call; ten pointwise judgements on two CPU
 	// cores took 9 s.
 	gpuStep = 2 * time.Minute
@@ -41,13 +43,14 @@ const (
 	// embedBatch is how many memories one call embeds.
 	embedBatch = 64
 	// embedBatchesPerRun bounds a run's history; then it continues as new.
-	embedBatchesPerRun = 200
+	embedBatchesPerRun = 30
 )
 
 // Priorities on the gpu queue, 1 first: a person waits for a turn, nobody for
 // a backfill. Fairness is by tenant.
 const (
 	priorityTurn     = 1
+	priorityDraft    = 2
 	priorityBackfill = 5
 )
 
@@ -86,6 +89,23 @@ func withGPU(ctx workflow.Context, tenant string) workflow.Context {
 			NonRetryableErrorTypes: append(permanent(), string(memory.CodeUnavailable)),
 		},
 		Priority: temporal.Priority{PriorityKey: priorityTurn, FairnessKey: tenant},
+	})
+}
+
+// withDraft is for SLM-3 after the reply. Nobody waits, so it queues longer and
+// tries more often than withGPU, behind the turns on their answer path; the
+// rule writes when the model is gone, not when it is busy.
+func withDraft(ctx workflow.Context, tenant string) workflow.Context {
+	return workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
+		TaskQueue:              QueueGPU,
+		ScheduleToStartTimeout: draftQueueWait,
+		StartToCloseTimeout:    gpuStep,
+		HeartbeatTimeout:       modelHeartbeat,
+		RetryPolicy: &temporal.RetryPolicy{
+			InitialInterval: 500 * time.Millisecond, BackoffCoefficient: 2, MaximumInterval: 10 * time.Second, MaximumAttempts: 4,
+			NonRetryableErrorTypes: append(permanent(), string(memory.CodeUnavailable)),
+		},
+		Priority: temporal.Priority{PriorityKey: priorityDraft, FairnessKey: tenant},
 	})
 }
 

@@ -63,7 +63,9 @@ type turn struct {
 	replied bool
 	failure error
 
-	// callerAnswer is set once the caller handed in its own answer.
+	// waiting says that the turn waits for the caller's own answer, which
+	// callerAnswer is once it came.
+	waiting      bool
 	callerAnswer *string
 	degraded     []memory.Degraded
 }
@@ -97,10 +99,12 @@ func (t *turn) setup(ctx workflow.Context) error {
 		},
 		workflow.UpdateHandlerOptions{Validator: func(_ workflow.Context, a CallerAnswer) error {
 			switch {
-			case t.in.Request.Mode != memory.ModeCaller || !t.replied:
-				return activities.Failure(memory.Errorf(memory.CodeConflict, "this turn does not wait for the caller's answer"))
-			case t.callerAnswer != nil && *t.callerAnswer != a.Text:
+			case t.callerAnswer != nil && *t.callerAnswer == a.Text:
+				return nil // the same answer again
+			case t.callerAnswer != nil:
 				return activities.Failure(memory.Errorf(memory.CodeConflict, "this turn already has another answer"))
+			case !t.waiting:
+				return activities.Failure(memory.Errorf(memory.CodeConflict, "this turn does not wait for the caller's answer"))
 			case strings.TrimSpace(a.Text) == "" || len(a.Text) > memory.MaxTextBytes:
 				return activities.Failure(memory.Invalid("text", "must have between 1 and %d bytes", memory.MaxTextBytes))
 			}
@@ -118,13 +122,16 @@ func (t *turn) run(ctx workflow.Context) (memory.Receipt, error) {
 	if err != nil {
 		return memory.Receipt{}, t.fail(err)
 	}
-	if done != nil { // the same request, told before this namespace forgot it
+	if done != nil && !done.Unfinished { // the same request, before this namespace forgot it
 		t.release(done.Reply)
 		return *done, nil
 	}
 
 	answered := memory.Answered{Selected: memory.Selected{Retrieved: memory.Retrieved{Planned: memory.Planned{Turn: opened}}}}
-	if opened.Mode != memory.ModeRemember {
+	switch {
+	case done != nil: // an earlier run replied and then failed: nobody is asked again
+		answered = restored(opened, done.Reply)
+	case opened.Mode != memory.ModeRemember:
 		planned, err := t.plan(ctx, opened)
 		if err != nil {
 			return memory.Receipt{}, t.fail(err)
@@ -142,15 +149,18 @@ func (t *turn) run(ctx workflow.Context) (memory.Receipt, error) {
 		}
 	}
 
-	if answered, err = t.record(ctx, answered); err != nil {
-		return memory.Receipt{}, t.fail(err)
+	if done == nil {
+		if err := t.record(withLocal(ctx), answered); err != nil {
+			return memory.Receipt{}, t.fail(err)
+		}
 	}
+	t.degraded = answered.Degraded
 	t.release(replyOf(answered)) // the caller has its answer here
 
 	switch {
 	case opened.Mode == memory.ModeRecall:
 		return t.receipt(answered, nil), nil
-	case opened.Mode == memory.ModeCaller && opened.AssistantText == "":
+	case opened.Mode == memory.ModeCaller && answered.Answer.Text == "":
 		given, err := t.waitForCaller(ctx, &answered)
 		if err != nil || !given {
 			return t.receipt(answered, nil), err
@@ -239,24 +249,23 @@ func (t *turn) answer(ctx workflow.Context, in memory.Selected) (out memory.Answ
 }
 
 // record puts the turn on record before anybody hears of it.
-func (t *turn) record(ctx workflow.Context, in memory.Answered) (memory.Answered, error) {
+func (t *turn) record(local workflow.Context, in memory.Answered) error {
 	t.phase = "record"
-	err := workflow.ExecuteLocalActivity(withLocal(ctx), turns.Record, in).Get(ctx, nil)
-	t.degraded = in.Degraded
-	return in, err
+	return workflow.ExecuteLocalActivity(local, turns.Record, in).Get(local, nil)
 }
 
 // waitForCaller waits for the caller's own answer and puts it on record. It
 // reports false when none came in time.
 func (t *turn) waitForCaller(ctx workflow.Context, in *memory.Answered) (bool, error) {
-	t.phase = "wait"
-	given, err := workflow.AwaitWithTimeout(ctx, callerAnswerWait, func() bool { return t.callerAnswer != nil })
-	if err != nil || !given {
+	t.phase, t.waiting = "wait", true
+	_, err := workflow.AwaitWithTimeout(ctx, callerAnswerWait, func() bool { return t.callerAnswer != nil })
+	t.waiting = false
+	if err != nil || t.callerAnswer == nil {
 		return false, err
 	}
 	in.Answer = memory.Answer{Text: *t.callerAnswer, Version: "caller"}
-	_, err = t.record(ctx, *in)
-	return true, err
+	// What was acknowledged outlives an outage, unlike what a caller waits for.
+	return true, workflow.ExecuteActivity(withWrite(ctx), turns.Record, *in).Get(ctx, nil)
 }
 
 // write lets SLM-3, or its rule, propose what to keep and commits the host's
@@ -267,7 +276,7 @@ func (t *turn) write(ctx workflow.Context, in memory.Answered) (memory.Receipt, 
 	committed := false
 	if !in.Serving.ByRule(memory.RoleWrite) && !in.Verbatim {
 		var drafted memory.Drafted
-		err := workflow.ExecuteActivity(withGPU(ctx, fairness(ctx)), turns.Draft, in).Get(ctx, &drafted)
+		err := workflow.ExecuteActivity(withDraft(ctx, fairness(ctx)), turns.Draft, in).Get(ctx, &drafted)
 		switch {
 		case err == nil:
 			if err := workflow.ExecuteActivity(withWrite(ctx), turns.Commit, drafted).Get(ctx, &receipt); err != nil {
@@ -298,7 +307,9 @@ func (t *turn) write(ctx workflow.Context, in memory.Answered) (memory.Receipt, 
 }
 
 // startBackfill sees to it that missing vectors are filled in later. One that
-// already runs for this user will find the new ones, too.
+// already runs for this user finds the new ones, too; in the moment between its
+// last look and its end it may miss them, and then the user's next write
+// without vectors starts another.
 func (t *turn) startBackfill(ctx workflow.Context, scope memory.Scope) {
 	id := embedWorkflowID(workflow.GetInfo(ctx).WorkflowExecution.ID)
 	child := workflow.WithChildOptions(ctx, workflow.ChildWorkflowOptions{
@@ -374,6 +385,15 @@ func replyOf(a memory.Answered) memory.Reply {
 	return r
 }
 
+// restored is a turn as far as it is on record.
+func restored(opened memory.Turn, r memory.Reply) memory.Answered {
+	opened.ID, opened.Degraded = r.TurnID, r.Degraded
+	var a memory.Answered
+	a.Turn, a.Plan, a.Candidates = opened, r.Plan, r.Candidates
+	a.Selection.Chosen, a.Answer = r.Selected, memory.Answer{Text: r.Answer, Version: "recorded"}
+	return a
+}
+
 // degraded says why a role fell back to its rule.
 func degraded(role memory.Role, err error) memory.Degraded {
 	var timeout *temporal.TimeoutError
@@ -384,7 +404,7 @@ func degraded(role memory.Role, err error) memory.Degraded {
 		return memory.Degraded{Role: role, Reason: memory.CodeUnavailable, Detail: "no result in time"}
 	}
 	var app *temporal.ApplicationError
-	if errors.As(err, &app) && app.Type() != "" {
+	if errors.As(err, &app) && memory.Code(app.Type()).Known() {
 		return memory.Degraded{Role: role, Reason: memory.Code(app.Type()), Detail: app.Message()}
 	}
 	return memory.Degraded{Role: role, Reason: memory.CodeInternal}
@@ -423,7 +443,13 @@ func Embed(ctx workflow.Context, in EmbedInput) (int, error) {
 		if err := workflow.ExecuteLocalActivity(withLocal(ctx), turns.SetVectors, in.Scope, vectors).Get(ctx, nil); err != nil {
 			return total, err
 		}
-		total += len(missing)
+		total += len(vectors.Vectors)
+		if len(vectors.Vectors) == 0 {
+			return total, nil // only such are left as the model never takes
+		}
+		if workflow.GetInfo(ctx).GetContinueAsNewSuggested() {
+			break
+		}
 	}
 	return total, workflow.NewContinueAsNewError(ctx, Embed, in)
 }

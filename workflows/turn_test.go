@@ -30,6 +30,7 @@ type parts struct {
 	record  func(memory.Answered) error
 	embed   func(texts []string) ([]memory.Vector, error)
 	missing func() []memory.Memory
+	set     func(map[memory.ID]memory.Vector)
 
 	commits, records atomic.Int32
 }
@@ -65,7 +66,12 @@ func (p *parts) Unembedded(context.Context, string, int) ([]memory.Memory, error
 	return p.missing(), nil
 }
 
-func (p *parts) SetVectors(context.Context, string, map[memory.ID]memory.Vector) error { return nil }
+func (p *parts) SetVectors(_ context.Context, _ string, v map[memory.ID]memory.Vector) error {
+	if p.set != nil {
+		p.set(v)
+	}
+	return nil
+}
 
 func (p *parts) Plan(_ context.Context, t memory.Turn) (memory.Plan, error) {
 	return memory.Plan{Version: "rule", Queries: []memory.Query{{Text: t.Text, Tier: memory.TierMTM, Origin: "input"}}}, nil
@@ -353,6 +359,68 @@ func TestTurnIdempotencyKey(t *testing.T) {
 	})
 }
 
+// A run that failed after its reply: the next one, under the same key, gives the
+// same reply and goes on with the write; no stage is run again.
+func TestTurnGoesOnWhereAnEarlierRunStopped(t *testing.T) {
+	t.Parallel()
+	asked := 0
+	p := &parts{
+		open: func() (*memory.Receipt, error) {
+			return &memory.Receipt{Unfinished: true, Reply: memory.Reply{TurnID: "t_first", Answer: "first"}}, nil
+		},
+		answer: func() error { asked++; return nil },
+	}
+	var committed memory.Drafted
+	p.commit = func(d memory.Drafted) (memory.Receipt, error) {
+		committed = d
+		return memory.Receipt{}, nil
+	}
+	env := newEnv(t, p, allModels)
+	r := request(memory.ModeAnswer)
+	a := ask(env, r.Digest(), 0)
+	env.ExecuteWorkflow(workflows.TypeTurn, workflows.TurnInput{Request: r, Digest: r.Digest()})
+	require.NoError(t, env.GetWorkflowError())
+	require.Equal(t, "first", a.reply.Answer)
+	require.Equal(t, memory.TurnID("t_first"), committed.ID)
+	require.Equal(t, "first", committed.Answer.Text)
+	require.Zero(t, asked)
+	require.Zero(t, p.records.Load())
+}
+
+func TestEmbedLeavesOutWhatTheModelNeverTakes(t *testing.T) {
+	t.Parallel()
+	stored := map[memory.ID]bool{}
+	p := &parts{}
+	p.missing = func() []memory.Memory {
+		var out []memory.Memory
+		for _, m := range []memory.Memory{{ID: "m_1", Text: "one"}, {ID: "m_bad", Text: "bad"}, {ID: "m_2", Text: "two"}} {
+			if !stored[m.ID] {
+				out = append(out, m)
+			}
+		}
+		return out
+	}
+	p.embed = func(texts []string) ([]memory.Vector, error) {
+		for _, text := range texts {
+			if text == "bad" {
+				return nil, memory.Errorf(memory.CodeRefused, "not this one")
+			}
+		}
+		return make([]memory.Vector, len(texts)), nil
+	}
+	p.set = func(v map[memory.ID]memory.Vector) {
+		for id := range v {
+			stored[id] = true
+		}
+	}
+	env := newEnv(t, p, nil)
+	env.ExecuteWorkflow(workflows.TypeEmbed, workflows.EmbedInput{Scope: scopeOf()})
+	require.NoError(t, env.GetWorkflowError())
+	require.Equal(t, map[memory.ID]bool{"m_1": true, "m_2": true}, stored)
+}
+
+func scopeOf() memory.Scope { return memory.Scope{Tenant: "acme", User: "u1"} }
+
 func TestTurnCallerAnswers(t *testing.T) {
 	t.Parallel()
 	give := func(env *testsuite.TestWorkflowEnvironment, id, text string, after time.Duration) *asked {
@@ -381,6 +449,16 @@ func TestTurnCallerAnswers(t *testing.T) {
 		require.True(t, a.done)
 		require.Equal(t, "in Lisbon", wrote)
 		require.EqualValues(t, 2, p.records.Load(), "the recall and the answer are both on record")
+	})
+	t.Run("an answer for a turn that has one already is refused", func(t *testing.T) {
+		t.Parallel()
+		env := newEnv(t, &parts{}, nil)
+		r := request(memory.ModeCaller)
+		r.AssistantText = "in Porto"
+		late := give(env, "1", "in Lisbon", 0)
+		env.ExecuteWorkflow(workflows.TypeTurn, workflows.TurnInput{Request: r, Digest: r.Digest()})
+		require.NoError(t, env.GetWorkflowError())
+		require.Equal(t, memory.CodeConflict, memory.CodeOf(activities.ErrorOf(late.rejected)))
 	})
 	t.Run("no answer in time ends the turn and writes nothing", func(t *testing.T) {
 		t.Parallel()

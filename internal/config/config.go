@@ -151,7 +151,9 @@ type Worker struct {
 	StopTimeout time.Duration `name:"stop-timeout" yaml:"stop_timeout" placeholder:"DURATION" default:"30s" range:"0s..10m" help:"How long a stopping worker lets running steps finish."`
 	// Deployment and BuildID switch worker versioning on.
 	Deployment string `name:"deployment" yaml:"deployment" placeholder:"NAME" help:"Deployment name for worker versioning; empty: unversioned."`
-	BuildID    string `name:"build-id" yaml:"build_id" placeholder:"ID" help:"Build id for worker versioning; a turn stays with the build that began it."`
+	// MakeCurrent is for the step of a rollout that turns to a new build.
+	MakeCurrent bool   `name:"make-current" yaml:"make_current" help:"Route new turns to this build even when another one is current; without it only when none is."`
+	BuildID     string `name:"build-id" yaml:"build_id" placeholder:"ID" help:"Build id for worker versioning; a turn stays with the build that began it."`
 	// HealthAddress serves /health/live and /health/ready; empty serves none.
 	HealthAddress string `name:"health-address" yaml:"health_address" placeholder:"HOST:PORT" help:"Where the worker serves /health/live and /health/ready (default: nowhere)."`
 }

@@ -66,7 +66,7 @@ func TestVersionedWorkers(t *testing.T) {
 	reply, err := s.turns.Reply(context.Background(), r)
 	require.NoError(t, err)
 
-	s.worker("--worker-deployment", "lightmem", "--worker-build-id", "v2")
+	s.worker("--worker-deployment", "lightmem", "--worker-build-id", "v2", "--worker-make-current")
 	_, err = s.turns.GiveAnswer(context.Background(), reply.WorkflowID, "Noted.")
 	require.NoError(t, err)
 	s.run(r)

@@ -38,8 +38,8 @@ type settings struct {
 }
 
 // Open implements activities.TurnStore. A turn that is on record but whose
-// write has not ended is not done: the workflow goes on with it, and Record
-// and Commit recognise what happened already. An unknown user is a new one.
+// write has not ended comes back as Unfinished: the workflow goes on with it
+// where it stopped. An unknown user is a new one.
 func (s *Store) Open(ctx context.Context, r memory.Request) (memory.Profile, []memory.Message, *memory.Receipt, error) {
 	var (
 		profile memory.Profile
@@ -86,7 +86,7 @@ func (s *Store) Open(ctx context.Context, r memory.Request) (memory.Profile, []m
 var farFuture = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 
 // doneReceipt returns the receipt of an earlier turn with the request's
-// idempotency key, nil when there is none or it has not ended.
+// idempotency key, nil when there is none.
 func doneReceipt(r memory.Request, earlier *query.TurnByKeyRow) (*memory.Receipt, error) {
 	if earlier == nil {
 		return nil, nil
@@ -98,10 +98,8 @@ func doneReceipt(r memory.Request, earlier *query.TurnByKeyRow) (*memory.Receipt
 	if d := earlier.Turn.RequestDigest; d != r.Digest() && d != timeless.Digest() {
 		return nil, memory.Errorf(memory.CodeConflict, "the idempotency key was used before with another request")
 	}
-	if earlier.Turn.Mode != string(memory.ModeRecall) && earlier.Turn.State != "committed" {
-		return nil, nil
-	}
 	receipt, err := toReceipt(earlier.Turn, earlier.Receipt)
+	receipt.Unfinished = earlier.Turn.Mode != string(memory.ModeRecall) && earlier.Turn.State != "committed"
 	return &receipt, err
 }
 

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"go.temporal.io/sdk/client"
@@ -41,7 +42,10 @@ type WorkerOptions struct {
 }
 
 // Workers serves task queues until Stop.
-type Workers struct{ workers []worker.Worker }
+type Workers struct {
+	workers []worker.Worker
+	failed  chan error
+}
 
 // StartWorkers starts a worker for each queue.
 func StartWorkers(c client.Client, a *activities.Turn, o WorkerOptions) (*Workers, error) {
@@ -51,9 +55,9 @@ func StartWorkers(c client.Client, a *activities.Turn, o WorkerOptions) (*Worker
 	if (o.Deployment == "") != (o.BuildID == "") {
 		return nil, memory.Invalid("worker.build_id", "needs a deployment name, and the other way round")
 	}
-	ws := &Workers{}
+	ws := &Workers{failed: make(chan error, len(o.Queues))}
 	for _, queue := range o.Queues {
-		w, err := newWorker(c, a, queue, o)
+		w, err := newWorker(c, a, queue, o, ws.failed)
 		if err == nil {
 			err = w.Start()
 		}
@@ -69,15 +73,27 @@ func StartWorkers(c client.Client, a *activities.Turn, o WorkerOptions) (*Worker
 // Stop takes no more tasks, lets running ones finish within StopTimeout, and
 // returns.
 func (w *Workers) Stop() {
+	var stopping sync.WaitGroup
 	for _, x := range w.workers {
-		x.Stop()
+		stopping.Go(x.Stop)
 	}
+	stopping.Wait()
 }
 
-func newWorker(c client.Client, a *activities.Turn, queue string, o WorkerOptions) (worker.Worker, error) {
+// Failed receives the error of a worker that gave up for good: its namespace is
+// gone, or it is no longer let in. The process should end then.
+func (w *Workers) Failed() <-chan error { return w.failed }
+
+func newWorker(c client.Client, a *activities.Turn, queue string, o WorkerOptions, failed chan<- error) (worker.Worker, error) {
 	options := worker.Options{
 		WorkerStopTimeout:           cmp.Or(o.StopTimeout, 30*time.Second),
 		DisableRegistrationAliasing: true,
+		OnFatalError: func(err error) {
+			select {
+			case failed <- memory.Wrap(memory.CodeUnavailable, err, "worker for queue %s gave up", queue):
+			default: // another one said so already
+			}
+		},
 	}
 	if o.FailOnPanic {
 		options.WorkflowPanicPolicy = worker.FailWorkflow
@@ -124,6 +140,9 @@ func newWorker(c client.Client, a *activities.Turn, queue string, o WorkerOption
 	return w, nil
 }
 
+// versionWait bounds the wait for the server to know a new build.
+const versionWait = 30 * time.Second
+
 // RegisterWorkflows registers every workflow; replay tests use it, too.
 func RegisterWorkflows(r interface {
 	RegisterWorkflowWithOptions(w any, options workflow.RegisterOptions)
@@ -134,9 +153,18 @@ func RegisterWorkflows(r interface {
 }
 
 // SetCurrentVersion routes new turns to the build, once its workers poll. A
-// versioned worker gets no tasks before.
-func SetCurrentVersion(ctx context.Context, c client.Client, deployment, buildID string) error {
+// versioned worker gets no tasks before. Unless replace is set it leaves another
+// build that is current already: a worker of an old build that starts again in
+// the middle of a rollout must not turn it back.
+func SetCurrentVersion(ctx context.Context, c client.Client, deployment, buildID string, replace bool) error {
+	ctx, cancel := context.WithTimeout(ctx, versionWait)
+	defer cancel()
 	handle := c.WorkerDeploymentClient().GetHandle(deployment)
+	if described, err := handle.Describe(ctx, client.WorkerDeploymentDescribeOptions{}); err == nil && !replace {
+		if current := described.Info.RoutingConfig.CurrentVersion; current != nil && current.BuildID != "" {
+			return nil
+		}
+	}
 	tick := time.NewTicker(200 * time.Millisecond)
 	defer tick.Stop()
 	for {

@@ -79,7 +79,7 @@ func (s *Store) commit(ctx context.Context, conn sender, scope memory.Scope, d m
 	})
 	if len(d.Drafts) > 0 {
 		p.add(func(q *query.Queries) (err error) {
-			same, err = q.LiveByContent(ctx, query.LiveByContentParams{Tenant: t, UserID: u, Hashes: draftHashes(d)})
+			same, err = q.LiveByContent(ctx, query.LiveByContentParams{Tenant: t, UserID: u, Hashes: draftHashes(d.Drafts)})
 			return err
 		})
 	}
@@ -149,17 +149,12 @@ func firstReceipt(ctx context.Context, conn sender, encoded []byte) (memory.Rece
 	return receipt, p.send(ctx, conn)
 }
 
-func draftHashes(d memory.Drafted) [][]byte {
-	hashes := make([][]byte, len(d.Drafts))
-	for i, w := range d.Drafts {
-		hashes[i] = draftHash(d, w)
+func draftHashes(drafts []memory.Draft) [][]byte {
+	hashes := make([][]byte, len(drafts))
+	for i, w := range drafts {
+		hashes[i] = draftHash(w)
 	}
 	return hashes
-}
-
-// draftHash is the content hash that the draft would be stored under.
-func draftHash(d memory.Drafted, w memory.Draft) []byte {
-	return ContentHash(w.Text, cmp.Or(w.ValidFrom, w.EventAt, d.At), w.ValidTo)
 }
 
 // committing is one commit under way.
@@ -175,7 +170,7 @@ type committing struct {
 // decide judges one draft among its neighbours, those that earlier drafts of
 // the same turn made or changed included, and applies the verdict.
 func (c *committing) decide(ctx context.Context, d memory.Draft, found neighbours) (memory.Outcome, error) {
-	hash := draftHash(c.turn, d)
+	hash := draftHash(d)
 	near, err := c.near(d, hash, found)
 	if err != nil {
 		return memory.Outcome{}, err
@@ -186,7 +181,7 @@ func (c *committing) decide(ctx context.Context, d memory.Draft, found neighbour
 	// The index is the last word on identical statements, so we do not even ask
 	// it: what is there already is reinforced, whatever the verdict.
 	if v.Event != memory.EventRefused && v.Event != memory.EventReinforced {
-		if twin := c.liveWith(ContentHash(v.Draft.Text, cmp.Or(v.Draft.ValidFrom, v.Draft.EventAt), v.Draft.ValidTo)); twin != nil {
+		if twin := c.liveWith(draftHash(v.Draft)); twin != nil {
 			v.Event, out.Event, out.Reason, target = memory.EventReinforced, memory.EventReinforced, "same words", twin
 		}
 	}

@@ -252,6 +252,51 @@ func TestOneFactAtTwoIntervalsIsTwoMemories(t *testing.T) {
 	require.Len(t, page.Memories, 5)
 }
 
+// An end before the time of saying, which stands for the beginning.
+func TestWhatWasOverWhenItWasSaidIsKeptOnce(t *testing.T) {
+	t.Parallel()
+	s := postgrestest.Store(t, postgres.Options{})
+	ctx := postgrestest.In(t.Context(), "acme", "ann")
+	sailed := memory.Draft{Text: "Ann sailed until 2019.", ValidFrom: day, ValidTo: time.Date(2019, 1, 1, 0, 0, 0, 0, time.UTC)}
+	first := tell(ctx, t, s, "k1", day, sailed)
+	require.Equal(t, memory.EventAdded, first.Event)
+	again := tell(ctx, t, s, "k2", day, sailed)
+	require.Equal(t, memory.EventReinforced, again.Event)
+	require.Equal(t, first.ID, again.ID)
+	shown, err := s.ShowMemory(ctx, first.ID)
+	require.NoError(t, err)
+	require.Equal(t, sailed.ValidTo, shown.ValidTo)
+	require.Equal(t, sailed.ValidTo, shown.ValidFrom, "it did not begin after its end")
+	require.Equal(t, 2, shown.Strength)
+}
+
+// The words of a row that the same turn closes are free for another one.
+func TestOneTurnThatGoesBackAndForth(t *testing.T) {
+	t.Parallel()
+	s := postgrestest.Store(t, postgres.Options{})
+	ctx := postgrestest.In(t.Context(), "acme", "ann")
+	tell(ctx, t, s, "k1", day, residence("Berlin"))
+	a := answered("ann", "k2", "Oslo, no, Berlin, no, Oslo.")
+	a.At = day.AddDate(0, 0, 1)
+	require.NoError(t, s.Record(ctx, a))
+	var moves []memory.Draft
+	for i, city := range []string{"Oslo", "Berlin", "Oslo", "Berlin"} {
+		d := residence(city)
+		d.EventAt = a.At.Add(time.Duration(i) * time.Minute)
+		moves = append(moves, d)
+	}
+	receipt, err := s.Commit(ctx, drafted(a, moves...))
+	require.NoError(t, err)
+	require.Len(t, receipt.Written, 4)
+	live, err := s.ListMemories(ctx, postgres.MemoryFilter{})
+	require.NoError(t, err)
+	require.Len(t, live.Memories, 1)
+	require.Equal(t, receipt.Written[3].ID, live.Memories[0].ID)
+	all, err := s.ListMemories(ctx, postgres.MemoryFilter{All: true})
+	require.NoError(t, err)
+	require.Len(t, all.Memories, 5)
+}
+
 // mem0#1674: adding the same again deleted the old one.
 func TestSameWordsFromAStrongerSourceStrengthen(t *testing.T) {
 	t.Parallel()

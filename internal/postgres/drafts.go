@@ -1,6 +1,7 @@
 package postgres
 
 import (
+	"cmp"
 	"math"
 	"strings"
 	"time"
@@ -47,10 +48,30 @@ func fit(d memory.Draft, at time.Time) (_ memory.Draft, refusal string) {
 	// (hindsight#3217); what is out of range is unknown.
 	d.EventAt = within(d.EventAt, at)
 	d.ValidFrom, d.ValidTo = within(d.ValidFrom, time.Time{}), within(d.ValidTo, time.Time{})
+	d = spanned(d)
 	if !finite(d.Vector) {
 		d.Vector = nil // it is embedded later
 	}
 	return d, ""
+}
+
+// spanned gives a draft the interval that it is stored with. Decisions and
+// hashes see no other: two that differ would make one statement two. The
+// beginning is often but the time of saying ("I sailed until 2019"), so an end
+// before it moves the beginning.
+func spanned(d memory.Draft) memory.Draft {
+	d.EventAt, d.ValidTo = d.EventAt.UTC(), d.ValidTo.UTC()
+	d.ValidFrom = cmp.Or(d.ValidFrom, d.EventAt).UTC()
+	if !d.ValidTo.IsZero() && d.ValidTo.Before(d.ValidFrom) {
+		d.ValidFrom = d.ValidTo
+	}
+	return d
+}
+
+// draftHash is the content hash that a draft is stored under.
+func draftHash(d memory.Draft) []byte {
+	d = spanned(d)
+	return ContentHash(d.Text, d.ValidFrom, d.ValidTo)
 }
 
 // within returns t, or instead where t is zero or no date of the years 1 to 9999.

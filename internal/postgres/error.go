@@ -110,6 +110,10 @@ func wrap(err error, step string) error {
 		return memory.Wrap(memory.CodeUnavailable, err, "%s: the database does not let us in; is it migrated?", step)
 	}
 	switch pg.Code {
+	case "23505":
+		if pg.ConstraintName == "memory_content" { // the same again would fail in the same way
+			return memory.Wrap(memory.CodeConflict, err, "%s: the same words are in memory already", step)
+		}
 	case "40001", "40P01", "55P03": // serialization failure, deadlock, lock timeout
 		return memory.Wrap(memory.CodeTransient, err, "%s: others were writing at the same time", step)
 	case "57014", "25P03", "25P04": // statement, idle, transaction timeout

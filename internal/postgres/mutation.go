@@ -129,14 +129,12 @@ func isLive(s memory.Status) bool { return s == memory.StatusActive || s == memo
 // newer statement by which it was over before we heard of it.
 func (m *mutation) insert(d memory.Draft, status memory.Status, closedBy memory.ID, conversation memory.ConversationID, metadata map[string]string) *held {
 	m.seq++
+	d = spanned(d)
 	mem := memory.Memory{
 		Scope: m.scope, ID: memory.NewID(m.at), Text: d.Text, Kind: cmp.Or(d.Kind, memory.KindNote), Status: status,
 		Speaker: d.Speaker, Conversation: conversation, Subject: d.Subject, Attribute: d.Attribute, Value: d.Value,
-		Source: cmp.Or(d.Source, memory.SourceAssistant), EventAt: d.EventAt.UTC(), ValidFrom: cmp.Or(d.ValidFrom, d.EventAt).UTC(),
+		Source: cmp.Or(d.Source, memory.SourceAssistant), EventAt: d.EventAt, ValidFrom: d.ValidFrom, ValidTo: d.ValidTo,
 		RecordedAt: m.at, Strength: 1, LastSeen: m.at, Metadata: metadata, Version: 1,
-	}
-	if !d.ValidTo.IsZero() {
-		mem.ValidTo = later(d.ValidTo.UTC(), mem.ValidFrom)
 	}
 	if closedBy != "" {
 		mem.Status, mem.SupersededBy, mem.ExpiredAt = memory.StatusSuperseded, closedBy, m.at
@@ -145,7 +143,7 @@ func (m *mutation) insert(d memory.Draft, status memory.Status, closedBy memory.
 	}
 	h := &held{
 		first: mem, now: mem, seq: m.seq, fresh: true, rule: d.Rule, vector: d.Vector, turn: m.cause.turn,
-		hash: ContentHash(d.Text, mem.ValidFrom, mem.ValidTo),
+		hash: draftHash(d),
 	}
 	m.memories[mem.ID] = h
 	m.inserted = append(m.inserted, h)
@@ -199,7 +197,22 @@ func (m *mutation) changed() bool {
 // audit, whose chain the whole tenant shares. The caller adds "commit".
 func (m *mutation) write(ctx context.Context, p *pipeline) {
 	t, u := string(m.scope.Tenant), string(m.scope.User)
+	// What was live and is closed gives its words free for a new row with the
+	// same ones ("Berlin", "no, Oslo", "Berlin after all" in one turn).
+	closed := map[string][]*held{}
+	for _, h := range m.memories {
+		if isLive(h.first.Status) && !isLive(h.now.Status) && len(h.hash) > 0 {
+			closed[string(h.hash)] = append(closed[string(h.hash)], h)
+		}
+	}
+	early := map[*held]bool{}
 	for _, h := range m.inserted {
+		for _, old := range closed[string(h.hash)] {
+			if old.seq < h.seq && !early[old] {
+				early[old] = true
+				m.writeChange(ctx, p, old)
+			}
+		}
 		m.writeNew(ctx, p, h)
 	}
 	for _, e := range m.evidences {
@@ -217,7 +230,9 @@ func (m *mutation) write(ctx context.Context, p *pipeline) {
 		})
 	}
 	for _, h := range m.ordered() {
-		m.writeChange(ctx, p, h)
+		if !early[h] {
+			m.writeChange(ctx, p, h)
+		}
 	}
 	for _, r := range m.refused {
 		m.refusals++

@@ -457,7 +457,10 @@ func (f *finder) weekday(i int) int {
 	}
 	ahead := (int(d) - int(f.today.Weekday()) + 7) % 7
 	lean := f.leaning()
-	if lean == Past && f.arranged(i) {
+	switch {
+	case prev == "since" || prev == "seit" || prev == "desde" || prev == "depuis" || prev == "dal":
+		lean = Past
+	case prev == "until" || prev == "till" || prev == "by" || lean == Past && f.arranged(i):
 		lean = Future
 	}
 	if lean == Past {

@@ -35,7 +35,7 @@ func TestFind(t *testing.T) {
 		"We married last Christmas": "last Christmas=2025-12-25", "I planned it this quarter": "this quarter=2026-04 to 2026-06", "I met him over the weekend": "weekend=weekend of 2026-05-02",
 		"We have moved to a house, and I saw Tom on Monday and will see him on Friday": "Monday=2026-05-04|Friday=2026-05-08", "I saw Tom and Ida on Friday": "Friday=2026-05-01",
 		"The meeting was postponed to Saturday": "Saturday=2026-05-09", "The meeting was moved to Thursday at 11": "Thursday=2026-05-07", "I booked a table for Friday": "Friday=2026-05-08", "I signed up for a race on Saturday": "Saturday=2026-05-09",
-		"Two Mondays ago I fell": "Two Mondays ago=2026-04-27", "I met him on the 15th": "15th=2026-04-15", "I'll meet him on the 15th.": "15th=2026-05-15", "Rent is due on the 1st of every month": "", "I live on the 3rd floor": "", "I will pay on the 31st": "31st=2026-05-31",
+		"I have had a fever since Monday": "Monday=2026-05-04", "Two Mondays ago I fell": "Two Mondays ago=2026-04-27", "I met him on the 15th": "15th=2026-04-15", "I'll meet him on the 15th.": "15th=2026-05-15", "Rent is due on the 1st of every month": "", "I live on the 3rd floor": "", "I will pay on the 31st": "31st=2026-05-31",
 		"yesterday’s meeting was long": "yesterday’s=2026-05-05",
 		// English, absolute
 		"on 3 May 2023 I moved": "3 May 2023=2023-05-03", "I moved on May 3rd, 2023": "May 3rd, 2023=2023-05-03", "I moved on May 3": "May 3=2026-05-03", "The deadline is 3 March": "3 March=2027-03-03",

@@ -245,7 +245,7 @@ func laterVerb(fields []string) bool {
 // nounToo are base forms that as often are nouns: "rice and fish".
 var nounToo = words("fish water work love design code garden program paint trade change help water end fear care exercise dance")
 
-var afterVerb = words("at for with from in as on a an the my our every to")
+var afterVerb = words("at for with from in as on a an the my our every to it them him her")
 
 // resolved replaces a pronoun at the beginning of a sentence by the one person
 // that the same text has named before; people are those, "" when there is more

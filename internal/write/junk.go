@@ -197,7 +197,7 @@ var interjection = regexp.MustCompile(`(?i)^(?:` +
 	`(?:hi|hello|hey|hiya|good (?:morning|afternoon|evening)|greetings|dear)(?: (?:there|everyone|all|again|assistant|\p{Lu}[\p{L}]+))?[,!.:]+|` +
 	`(?:oh|ah|well|wow|yes|yeah|yep|no|nope|nah|sure|ok|okay|so|also|anyway|anyways|btw|by the way|actually|honestly|thanks|thank you|thx|great|cool|nice|right|hmm+|haha+|lol|alright|interesting|perfect|fine|awesome|of course|in fact|basically|listen|look|guess what|good news|bad news|update)(?: so much| a lot)?[,!.:…–—-]+|` +
 	`(?:oh|also|btw|by the way|and|but|so|plus|ps|p\.s\.?) |` +
-	`(?:as|like) (?:i|i['’]ve|i have)(?: (?:just|already|have|once))? (?:said|mentioned|told you|wrote|explained|noted)(?: (?:before|earlier|already|above|yesterday|last time))?[,:] ?|` +
+	`let me explain[:,.] ?|check this out[:,.!] ?|(?:as|like) (?:i|i['’]ve|i have)(?: (?:just|already|have|once))? (?:said|mentioned|told you|wrote|explained|noted)(?: (?:before|earlier|already|above|yesterday|last time))?[,:] ?|` +
 	`(?:hallo|hi|guten (?:morgen|tag|abend)|servus|moin|übrigens|also|ja|nein|danke|na ja|ach)[,!.:]+|(?:hola|buenos días|buenas(?: tardes| noches)?|por cierto|sí|no|gracias|bueno)[,!.:]+|` +
 	`(?:bonjour|bonsoir|salut|coucou|au fait|oui|non|merci|bon|alors)[,!.:]+|(?:ciao|buongiorno|buonasera|salve|a proposito|sì|no|grazie|allora)[,!.:]+|(?:olá|oi|bom dia|boa tarde|boa noite|a propósito|sim|não|obrigad[oa])[,!.:]+|` +
 	`(?:你好|您好|嗨|哈喽|早上好|晚上好|大家好|对了|顺便说一下|谢谢|嗯|哦|好的|是的)[，,！!。、：:]+)`)

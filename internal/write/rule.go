@@ -76,7 +76,7 @@ func (w *run) refuse(text, reason string) {
 // text drafts from what the user said.
 func (w *run) text(text string) {
 	lang := speech.Language(text)
-	fence, prompt := false, false
+	fence, prompt, reported := false, false, 0
 	sentences := speech.Sentences(text)
 	brought, found := materialIn(text, sentences, 0)
 	for i, s := range sentences {
@@ -105,9 +105,17 @@ func (w *run) text(text string) {
 		case prompt:
 			w.refuse(s.Text, reasonPrompt)
 			continue
-		case quotedLine(text, s.Start):
+		case quotedLine(text, s.Start), s.Start < reported:
 			w.refuse(s.Text, reasonQuotation)
 			continue
+		}
+		if reports.MatchString(s.Text) { // without quotation marks: what follows on the line is quoted, too
+			reported = s.Start + len(s.Text)
+			if end := strings.IndexAny(text[reported:], "\n\r"); end >= 0 {
+				reported += end
+			} else {
+				reported = len(text)
+			}
 		}
 		st, reason := judge(resolved(s.Text, w.earlier), sentence, w.handed)
 		if reason != "" {
@@ -127,6 +135,9 @@ func (w *run) text(text string) {
 		w.earlier = append(w.earlier, people(st.text)...)
 	}
 }
+
+// reports is somebody's "Tom wrote: I moved", without quotation marks.
+var reports = regexp.MustCompile(`^(?:(?i:my|our) (?:\p{L}+ ){1,3}|\p{Lu}\p{L}+(?: \p{Lu}\p{L}+)? )(?i:just |then |also )?(?i:said|says|wrote|writes|texted|e-?mailed|messaged|replied|answered|told me|asked me|wrote to me|wrote me|said to me)(?: (?:today|yesterday|this morning|last \p{L}+|back|me|to me|on \p{L}+))?: (?i:I|I['’]m|We|My|Our)[ '’]`)
 
 // clip bounds what of a long text stands in a refusal.
 func clip(s string) string {
@@ -175,7 +186,7 @@ func coordinated(s statement) []statement {
 		head.text, tail.text = s.text[:at+i], s.text[at+i+len(" and "):]
 		at += i + 1
 		fields := strings.Fields(tail.text)
-		if len(fields) < 2 || !startsVerb(bare(fields[0]), bare(fields[1])) || topicOf(head.text, s.lang, nil).attribute == "" {
+		if len(fields) < 2 || pronounsOnly[bare(fields[1])] || !startsVerb(bare(fields[0]), bare(fields[1])) || topicOf(head.text, s.lang, nil).attribute == "" {
 			continue
 		}
 		tail.text = subject + " " + tail.text

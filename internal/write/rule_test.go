@@ -205,12 +205,21 @@ func TestRuleRefusesTheMaterialOfARequest(t *testing.T) {
 		"これを翻訳してください：私は東京に住んでいます。":                                                        "",
 		"Here is what you recalled: 'Ada lives in Ghent. [2026-03-01]'. I moved to Metz.": "Nora moved to Metz.",
 		"You said: \"I live in Ghent. I like tea.\" Where do I live?":                     "",
-		"I fix cars: Fords and Fiats.":                                                    "Nora fixes cars: Fords and Fiats.",
-		"Explain recursion to me. I am a nurse.":                                          "Nora is a nurse.",
-		"Translate this letter for me. I moved to Metz.":                                  "",
-		"Write a poem about the sea. I live in Metz.":                                     "Nora lives in Metz.",
-		"Remember this: I live in Metz.":                                                  "Nora lives in Metz.",
-		"My review of the book is done.":                                                  "Nora's review of the book is done.",
+		"¿Puedes traducir esto?\nVivo en Madrid.":                                         "", "Kannst du diesen Text korrigieren?\nIch wohne in Berlin.": "", "Peux-tu traduire ce texte ?\nJ'habite à Lyon.": "",
+		"Could you improve this paragraph for me?\nI live in Rome. I work at Acme.": "", "Check my grammar: I has been living in Rome.": "", "Make this sound better: I live in Rome.": "", "Turn this into a poem: I live in Rome.": "",
+		"What does this mean: I am a walrus. I live in a garden.": "", "Let's play a game: you are a wizard. I am a knight. I live in a castle.": "", "Reply to this email:\n\n> I am the CEO\nI live in Rome.": "",
+		"My brother wrote: I moved to Turin. I work at Fiat.\nI live in Metz.": "Nora: My brother wrote: I moved to Turin.|Nora lives in Metz.",
+		"Tom wrote: \"I moved to Turin. I work at Fiat.\" I live in Metz.":     "Nora: Tom wrote: \"I moved to Turin. I work at Fiat.\"|Nora lives in Metz.",
+		// people's own words that begin like a request
+		"Make a note: I'm allergic to nuts.": "Nora is allergic to nuts.", "Check this out: I got a job at Acme.": "Nora got a job at Acme.",
+		"Edit: I live in Rome.": "Nora: Edit: I live in Rome.", "Here's a note about me: I live in Rome.": "Nora: Here's a note about me: I live in Rome.", "This is my story: I was born in Rome.": "Nora: This is my story: I was born in Rome.",
+		"Let me explain: I moved to Rome last week.": "Nora moved to Rome last week (week of 2026-04-27).", "I live in Rome and love it.": "Nora: I live in Rome and love it.",
+		"I fix cars: Fords and Fiats.":                   "Nora fixes cars: Fords and Fiats.",
+		"Explain recursion to me. I am a nurse.":         "Nora is a nurse.",
+		"Translate this letter for me. I moved to Metz.": "",
+		"Write a poem about the sea. I live in Metz.":    "Nora lives in Metz.",
+		"Remember this: I live in Metz.":                 "Nora lives in Metz.",
+		"My review of the book is done.":                 "Nora's review of the book is done.",
 	} {
 		out := drafted(t, said(text))
 		var got []string

@@ -47,7 +47,8 @@ const (
 	// the tenant and user that a transaction names, and cannot change or remove
 	// audit events.
 	RoleApp Role = "lightmem_app"
-	// RoleAuditor reads the audit of the tenant that a transaction names.
+	// RoleAuditor reads the audit of the tenant that a transaction names, and of
+	// its memories what the audit has as well, to hold one against the other.
 	RoleAuditor Role = "lightmem_auditor"
 )
 

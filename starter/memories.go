@@ -234,7 +234,7 @@ type forgetCommand struct {
 
 // Help implements kong.HelpProvider.
 func (forgetCommand) Help() string {
-	return example(`lightmem memories forget --user ada m_01k… --reason "ticket 4711"`)
+	return example(`lightmem memories forget --user ada m_01k… --reason "ticket 4711"`) + "\n\n" + `The words go at once and for good: from the memory and what was merged into it, its past, evidence and vectors, from the audit (digests stay), and from the traces and receipts of turns. Two things stay: the transcript of the turns, so what the user and the assistant said (nothing is retrieved from it, but the next turns of the same conversation see it), and Temporal's encrypted record of a turn until its own retention ends.`
 }
 
 // Run forgets.
@@ -242,9 +242,13 @@ func (c *forgetCommand) Run(ctx context.Context, s *session) error {
 	if c.Reason == "" || len(c.Reason) > memory.MaxIDBytes || strings.ToValidUTF8(c.Reason, "") != c.Reason || page.Safe(c.Reason) != c.Reason {
 		return memory.Invalid("reason", "must be a short line of text")
 	}
-	return s.changeOne(ctx, c.ID, func(ctx context.Context, st store, id memory.ID) (memory.Outcome, error) {
+	err := s.changeOne(ctx, c.ID, func(ctx context.Context, st store, id memory.ID) (memory.Outcome, error) {
 		return st.Forget(ctx, id, s.actor(), c.Reason)
 	})
+	if err == nil && !s.json {
+		s.page.Entry(0, 12, "", "The words are erased from memory, audit and traces. The transcript of the turn in which they were said is kept.")
+	}
+	return err
 }
 
 type pinCommand struct {

@@ -2,8 +2,10 @@ package page_test
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
+	"unicode"
 
 	"github.com/mattn/go-runewidth"
 	"github.com/stretchr/testify/require"
@@ -33,8 +35,30 @@ func TestWrap(t *testing.T) {
 func TestSafeTakesThePowerFromControlCharacters(t *testing.T) {
 	t.Parallel()
 	require.Equal(t, `\x1b[31mred\x07\x0d`, page.Safe("\x1b[31mred\a\r"))
-	require.Equal(t, `\u202eabc`, page.Safe("\u202eabc"))
+	for r := rune(0); r < 0x3000; r++ { // the explicit directional characters, and no others
+		reorders := r >= 0x202a && r <= 0x202e || r >= 0x2066 && r <= 0x2069
+		if want := fmt.Sprintf(`a\u%04xb`, r); reorders {
+			require.Equal(t, want, page.Safe("a"+string(r)+"b"))
+		} else if !unicode.IsControl(r) {
+			require.Equal(t, "a"+string(r)+"b", page.Safe("a"+string(r)+"b"))
+		}
+	}
 	require.Equal(t, "שלום, العربية 👩‍👩‍👧 ok\n\t", page.Safe("שלום, العربية 👩‍👩‍👧 ok\n\t"))
+}
+
+func TestStoredTextCannotReorderALine(t *testing.T) {
+	t.Parallel()
+	for name, write := range map[string]func(p *page.Page, text string){
+		"entry": func(p *page.Page, text string) { p.Entry(2, 8, "memory", text) },
+		"table": func(p *page.Page, text string) { p.Table(0, [][]string{{"m_1", "active", text}}) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			var b strings.Builder
+			write(page.New(&b, 60, true), "pay \u202enna\u202c, not \u2067bob\u2069")
+			require.Contains(t, b.String(), `pay \u202enna\u202c, not \u2067bob\u2069`)
+		})
+	}
 }
 
 func TestTableWrapsItsLastColumn(t *testing.T) {

@@ -253,7 +253,18 @@ func TestAuditorReadsTheAuditOfOneTenantAndNothingElse(t *testing.T) {
 		require.Equal(t, 6, own)
 		require.Zero(t, foreign)
 	})
-	for _, statement := range []string{"SELECT * FROM memory", "SELECT * FROM turn", "INSERT INTO audit_event DEFAULT VALUES", "UPDATE audit_content SET after = ''"} {
+	within(t, auditor, memory.Scope{Tenant: "acme"}, func(tx pgx.Tx) {
+		var own, foreign int // what the audit has as well
+		require.NoError(t, tx.QueryRow(ctx, "SELECT count(*) FILTER (WHERE tenant = 'acme'), count(*) FILTER (WHERE tenant <> 'acme') FROM memory WHERE text <> ''").Scan(&own, &foreign))
+		require.Equal(t, 4, own)
+		require.Zero(t, foreign)
+	})
+	within(t, auditor, memory.Scope{}, func(tx pgx.Tx) {
+		var n int
+		require.NoError(t, tx.QueryRow(ctx, "SELECT count(*) FROM memory WHERE text <> ''").Scan(&n))
+		require.Zero(t, n, "without a tenant there is nothing")
+	})
+	for _, statement := range []string{"SELECT * FROM memory", "SELECT terms FROM memory", "SELECT * FROM memory_vector", "SELECT * FROM turn", "DELETE FROM audit_content", "INSERT INTO audit_event DEFAULT VALUES", "UPDATE audit_content SET after = ''"} {
 		within(t, auditor, memory.Scope{Tenant: "acme", User: "ann"}, func(tx pgx.Tx) {
 			_, err := tx.Exec(ctx, statement)
 			require.True(t, denied(err), "%s: %v", statement, err)

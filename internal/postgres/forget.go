@@ -20,8 +20,8 @@ const aboutPage = 200
 // and so are the audit's texts of every event of it (their digests stay) and
 // its words in the explanations of turns that proposed, retrieved or refused
 // them. What stays is that it was, who forgot it and why, and by design the
-// transcript (input and answer) of turns, which is no source of retrieval and
-// goes when the user is erased. Forgetting what is forgotten changes nothing.
+// transcript (input and answer) of turns, from which nothing is retrieved
+// outside its own conversation and which goes when the user is erased. Forgetting what is forgotten changes nothing.
 func (s *Store) Forget(ctx context.Context, id memory.ID, actor, reason string) (memory.Outcome, error) {
 	reason = cmp.Or(reason, "asked for")
 	scope, err := acting(ctx, id, actor, reason)

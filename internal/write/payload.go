@@ -47,7 +47,7 @@ func materialAt(text string, start int) (material, bool) {
 	if i := strings.IndexAny(rest, "\n\r"); i >= 0 {
 		line = rest[:i]
 	}
-	if ownNote.MatchString(line) {
+	if !mayBring(line, len(line) < len(rest)) || ownNote.MatchString(line) {
 		return material{}, false
 	}
 	reason, task, story := reasonMaterial, workOn.MatchString(line) || workLater.MatchString(line+"\n") || asksAbout.MatchString(line), false
@@ -90,6 +90,23 @@ func materialAt(text string, start int) (material, bool) {
 	}
 	return m, true
 }
+
+// mayBring is a quick look for what every material needs: a colon, a line below,
+// or a word of those that need neither.
+func mayBring(line string, below bool) bool {
+	if below || strings.ContainsAny(line, ":：") {
+		return true
+	}
+	lower := strings.ToLower(line)
+	for _, sign := range bringSigns {
+		if strings.Contains(lower, sign) {
+			return true
+		}
+	}
+	return false
+}
+
+var bringSigns = []string{"role", "pretend", "rôle", "rol ", "rollen", "ruolo", "papéis", "ролев", "you are", "you're", "you’re", "you play", "you will", "you'll", "you’ll", "角色", "ロール", "역할", " this", " these", "following", "below"}
 
 // leadEnd is the place behind the colon of a line's first sentence, -1 when it
 // has none.

@@ -530,11 +530,17 @@ var inHouse = regexp.MustCompile(`(?i)^(?:the|a|an|another|our|my) (?:[\p{L}-]+ 
 var valueEnd = regexp.MustCompile(`(?i)[.,;:!?(\[]+(?:\s|$)|[;!?(\[]| (?:and|but|because|since|until|till|when|where|which|who|while|so|ago|last|next|yesterday|today|tomorrow|right now|now|these days|at the moment|currently|lately|recently|nowadays|as of|after|before|though|although|instead|again|with my|with our|with a|for (?:a|the|two|three|four|five|six|seven|eight|nine|ten|\d+|many|several|almost|over|about)|in (?:\d{4}|January|February|March|April|May|June|July|August|September|October|November|December)|this (?:week|month|year|morning|summer|spring|winter|fall|autumn)|a (?:few|couple|week|month|year)|\d+ (?:weeks?|months?|years?|days?)|(?:two|three|four|five|six) (?:weeks?|months?|years?|days?)|on (?:Monday|Tuesday|Wednesday|Thursday|Friday|Saturday|Sunday))\b`)
 
 func cutValue(v string) string {
-	for _, m := range valueEnd.FindAllStringIndex(v, -1) {
-		if m[0] == 0 || v[m[0]] == '.' && m[1] < len(v) && titles[strings.ToLower(v[strings.LastIndexByte(v[:m[0]], ' ')+1:m[0]])] {
-			continue // "Dr. Wu"
+	for from := 0; ; {
+		m := valueEnd.FindStringIndex(v[from:])
+		if m == nil {
+			break
 		}
-		v = v[:m[0]]
+		start, end := from+m[0], from+m[1]
+		if start == 0 || v[start] == '.' && end < len(v) && titles[strings.ToLower(v[strings.LastIndexByte(v[:start], ' ')+1:start])] {
+			from = end // "Dr. Wu"
+			continue
+		}
+		v = v[:start]
 		break
 	}
 	return strings.Trim(v, " .,;:!?\"'。，")

@@ -17,14 +17,16 @@ import (
 const (
 	// maxPieces bounds a stream; an answer of more pieces comes whole with the reply.
 	maxPieces = 1 << 15
-	// streamLife is how long pieces stay of an answer that was never recorded.
-	streamLife = 15 * time.Minute
 	// streamPoll is how often a follower looks though nobody woke it, because
 	// notifications are lost while a listening connection is made anew.
 	streamPoll = time.Second
 )
 
 // Publish implements activities.Streamer. Recording the turn removes its pieces.
+// Those of an answer that is never recorded are removed when the same user's
+// next answer begins or is recorded, 15 minutes after they came by the
+// database's clock or later; of a user who does not come again they stay. The
+// table is unlogged, and row security shows them to nobody else.
 func (s *Store) Publish(ctx context.Context, workflowID string, attempt, seq int, piece string) error {
 	if seq < 0 || seq >= maxPieces {
 		return memory.Errorf(memory.CodeTooLong, "publish: a stream has at most %d pieces", maxPieces)
@@ -36,7 +38,7 @@ func (s *Store) Publish(ctx context.Context, workflowID string, attempt, seq int
 		t, u := string(scope.Tenant), string(scope.User)
 		if seq == 0 {
 			p.add(func(q *query.Queries) error {
-				return q.DeleteOldStreams(ctx, query.DeleteOldStreamsParams{Tenant: t, UserID: u, Before: time.Now().Add(-streamLife)})
+				return q.DeleteOldStreams(ctx, query.DeleteOldStreamsParams{Tenant: t, UserID: u})
 			})
 		}
 		p.add(func(q *query.Queries) error {
@@ -109,7 +111,10 @@ type listener struct {
 	mu      sync.Mutex
 	waiting map[string]map[chan struct{}]bool
 	stop    context.CancelFunc
-	done    chan struct{}
+	closed  bool
+	// running counts the connections: an old one may still end while a new one
+	// is made.
+	running sync.WaitGroup
 }
 
 func newListener(ctx context.Context, config *pgx.ConnConfig) *listener {
@@ -117,7 +122,8 @@ func newListener(ctx context.Context, config *pgx.ConnConfig) *listener {
 }
 
 // join returns a channel that gets a value when key is notified, and a function
-// to call when that is no longer wanted.
+// to call when that is no longer wanted. After close nothing is notified, and
+// whoever follows can only look.
 func (l *listener) join(key string) (woken <-chan struct{}, leave func()) {
 	c := make(chan struct{}, 1)
 	l.mu.Lock()
@@ -126,10 +132,10 @@ func (l *listener) join(key string) (woken <-chan struct{}, leave func()) {
 		l.waiting[key] = map[chan struct{}]bool{}
 	}
 	l.waiting[key][c] = true
-	if l.stop == nil {
+	if l.stop == nil && !l.closed {
 		ctx, stop := context.WithCancel(l.base)
-		l.stop, l.done = stop, make(chan struct{})
-		go l.listen(ctx, l.done)
+		l.stop = stop
+		l.running.Go(func() { l.listen(ctx) })
 	}
 	return c, func() {
 		l.mu.Lock()
@@ -145,20 +151,20 @@ func (l *listener) join(key string) (woken <-chan struct{}, leave func()) {
 	}
 }
 
+// close ends all connections and waits for them; none is made any more.
 func (l *listener) close() {
 	l.mu.Lock()
-	stop, done := l.stop, l.done
-	l.stop = nil
-	l.mu.Unlock()
-	if stop != nil {
-		stop()
-		<-done
+	l.closed = true
+	if l.stop != nil {
+		l.stop()
+		l.stop = nil
 	}
+	l.mu.Unlock()
+	l.running.Wait()
 }
 
 // listen keeps a listening connection until ctx ends.
-func (l *listener) listen(ctx context.Context, done chan struct{}) {
-	defer close(done)
+func (l *listener) listen(ctx context.Context) {
 	for ctx.Err() == nil {
 		if l.hear(ctx) == nil || ctx.Err() != nil {
 			return

@@ -90,3 +90,54 @@ func TestPiecesComeQuickly(t *testing.T) {
 	stop()
 	require.NoError(t, <-done)
 }
+
+func TestPiecesOfAnAnswerThatWasNeverRecordedGo(t *testing.T) {
+	t.Parallel()
+	url := postgrestest.URL(t)
+	s, owner := postgrestest.Store(t, postgres.Options{URL: url}), connect(t, url, "")
+	ann, bob := postgrestest.In(t.Context(), "acme", "ann"), postgrestest.In(t.Context(), "acme", "bob")
+	left := func() (n int) {
+		require.NoError(t, owner.QueryRow(t.Context(), "SELECT count(*) FROM answer_stream").Scan(&n))
+		return n
+	}
+	abandon := func(id string) {
+		require.NoError(t, s.Publish(ann, id, 1, 0, "x"))
+		_, err := owner.Exec(t.Context(), "UPDATE answer_stream SET at = now() - interval '16 minutes' WHERE workflow_id = $1", id)
+		require.NoError(t, err)
+	}
+	abandon("turn/1")
+	require.NoError(t, s.Publish(bob, "turn/2", 1, 0, "x"))
+	require.Equal(t, 2, left(), "another user's answer removes nothing")
+	require.NoError(t, s.Publish(ann, "turn/3", 1, 0, "x"))
+	require.Equal(t, 2, left(), "the next answer that is streamed removes it")
+	abandon("turn/4")
+	a := answered("ann", "1", "x")
+	a.WorkflowID = "turn/5"
+	require.NoError(t, s.Record(ann, a))
+	require.Equal(t, 2, left(), "and the next that is recorded, streamed or not; younger ones stay")
+}
+
+func TestNobodyListensAfterClose(t *testing.T) {
+	t.Parallel()
+	url := postgrestest.URL(t)
+	s, owner := postgrestest.Store(t, postgres.Options{URL: url, Name: "listening"}), connect(t, url, "")
+	listening := func() (n int) {
+		require.NoError(t, owner.QueryRow(t.Context(),
+			"SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'listening'").Scan(&n))
+		return n
+	}
+	ctx := postgrestest.In(t.Context(), "acme", "ann")
+	for range 5 { // each makes a connection anew, while the last one's may still end
+		follow, stop := context.WithCancel(ctx)
+		var h heard
+		var follower sync.WaitGroup
+		follower.Go(func() { _ = s.Follow(follow, "turn/1", h.emit) })
+		require.NoError(t, s.Publish(ctx, "turn/1", 1, 0, "x"))
+		require.Eventually(t, func() bool { return h.String() == "x" }, 10*time.Second, time.Millisecond)
+		stop()
+		follower.Wait()
+	}
+	s.Close()
+	require.Error(t, s.Follow(ctx, "turn/1", (&heard{}).emit))
+	require.Eventually(t, func() bool { return listening() == 0 }, 10*time.Second, 5*time.Millisecond)
+}

@@ -19,7 +19,11 @@ ORDER BY s.attempt, s.seq
 LIMIT 1000;
 
 -- name: DeleteStream :exec
-DELETE FROM lightmem.answer_stream WHERE tenant = @tenant AND user_id = @user_id AND workflow_id = @workflow_id;
+-- Removes a recorded answer's pieces, and those of the user's answers that were
+-- never recorded.
+DELETE FROM lightmem.answer_stream WHERE tenant = @tenant AND user_id = @user_id
+    AND (workflow_id = @workflow_id OR at < now() - interval '15 minutes');
 
 -- name: DeleteOldStreams :exec
-DELETE FROM lightmem.answer_stream WHERE tenant = @tenant AND user_id = @user_id AND at < @before;
+-- Removes the pieces of the user's answers that were never recorded.
+DELETE FROM lightmem.answer_stream WHERE tenant = @tenant AND user_id = @user_id AND at < now() - interval '15 minutes';

@@ -7,26 +7,26 @@ package query
 
 import (
 	"context"
-	"time"
 )
 
 const DeleteOldStreams = `-- name: DeleteOldStreams :exec
-DELETE FROM lightmem.answer_stream WHERE tenant = $1 AND user_id = $2 AND at < $3
+DELETE FROM lightmem.answer_stream WHERE tenant = $1 AND user_id = $2 AND at < now() - interval '15 minutes'
 `
 
 type DeleteOldStreamsParams struct {
 	Tenant string
 	UserID string
-	Before time.Time
 }
 
+// Removes the pieces of the user's answers that were never recorded.
 func (q *Queries) DeleteOldStreams(ctx context.Context, arg DeleteOldStreamsParams) error {
-	_, err := q.db.Exec(ctx, DeleteOldStreams, arg.Tenant, arg.UserID, arg.Before)
+	_, err := q.db.Exec(ctx, DeleteOldStreams, arg.Tenant, arg.UserID)
 	return err
 }
 
 const DeleteStream = `-- name: DeleteStream :exec
-DELETE FROM lightmem.answer_stream WHERE tenant = $1 AND user_id = $2 AND workflow_id = $3
+DELETE FROM lightmem.answer_stream WHERE tenant = $1 AND user_id = $2
+    AND (workflow_id = $3 OR at < now() - interval '15 minutes')
 `
 
 type DeleteStreamParams struct {
@@ -35,6 +35,8 @@ type DeleteStreamParams struct {
 	WorkflowID string
 }
 
+// Removes a recorded answer's pieces, and those of the user's answers that were
+// never recorded.
 func (q *Queries) DeleteStream(ctx context.Context, arg DeleteStreamParams) error {
 	_, err := q.db.Exec(ctx, DeleteStream, arg.Tenant, arg.UserID, arg.WorkflowID)
 	return err

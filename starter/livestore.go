@@ -7,6 +7,8 @@ import (
 	"github.com/lightmem/lightmem/internal/audit"
 	"github.com/lightmem/lightmem/internal/config"
 	"github.com/lightmem/lightmem/internal/model"
+	"github.com/lightmem/lightmem/internal/model/ollama"
+	"github.com/lightmem/lightmem/internal/model/openai"
 	"github.com/lightmem/lightmem/internal/postgres"
 	"github.com/lightmem/lightmem/internal/retrieve"
 	"github.com/lightmem/lightmem/internal/story"
@@ -51,10 +53,10 @@ func (s *liveStore) List(ctx context.Context, l listing) ([]memory.Memory, error
 
 // Search implements store: the ranking of a turn's retrieval for the words
 // alone, without the turn.
-func (s *liveStore) Search(ctx context.Context, text string, k int, asOf time.Time) ([]memory.Candidate, error) {
+func (s *liveStore) Search(ctx context.Context, text string, k int, asOf time.Time) (found []memory.Candidate, degraded []memory.Degraded, err error) {
 	scope, err := tenant.FromContext(ctx)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	p := memory.Planned{
 		Turn: memory.Turn{Request: memory.Request{Scope: scope, Mode: memory.ModeRecall, Text: text, K: (k + 1) / 2, AsOf: asOf}},
@@ -62,16 +64,32 @@ func (s *liveStore) Search(ctx context.Context, text string, k int, asOf time.Ti
 	}
 	embedder, err := openEmbedder(s.cfg)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if embedder != nil {
-		// Without a vector words alone rank, as in a turn.
-		if v, err := embedder.Embed(ctx, []string{text}); err == nil && len(v) == 1 {
-			p.Plan.Queries[0].Vector, p.Plan.EmbedModel = v[0], embedder.EmbedModel()
+		if degraded, err = embed(ctx, embedder, &p.Plan); err != nil {
+			return nil, nil, err
 		}
 	}
-	found, err := retrieve.New(s.Store, retrieve.Options{}).Retrieve(ctx, p)
-	return found.Candidates, err
+	out, err := retrieve.New(s.Store, retrieve.Options{}).Retrieve(ctx, p)
+	return out.Candidates, degraded, err
+}
+
+// embed gives the plan's only query its vector. Without one words alone rank,
+// as in a turn, and the caller is told why.
+func embed(ctx context.Context, embedder model.TextEmbedder, p *memory.Plan) ([]memory.Degraded, error) {
+	v, err := embedder.Embed(ctx, []string{p.Queries[0].Text})
+	if err == nil && len(v) != 1 {
+		err = memory.Errorf(memory.CodeInvalidOutput, "the embedder gave %d vectors for one text", len(v))
+	}
+	if err != nil {
+		if ctx.Err() != nil {
+			return nil, ctx.Err()
+		}
+		return []memory.Degraded{{Role: memory.RoleEmbed, Reason: memory.CodeOf(err)}}, nil
+	}
+	p.Queries[0].Vector, p.EmbedModel = v[0], embedder.EmbedModel()
+	return nil, nil
 }
 
 // openEmbedder returns the configured embedder, nil when there is none.
@@ -86,8 +104,9 @@ func openEmbedder(c *config.Config) (model.TextEmbedder, error) {
 	}
 	roles, err := model.Open(model.Config{
 		AllowScripted: true, // the settings have checked it
-		Embed:         model.RoleConfig{Model: spec, Timeout: r.Timeout, ContextLength: r.ContextLength},
-		OpenAIKeys:    map[string]string{r.Address: r.Key.Reveal()},
+		Embed:         model.RoleConfig{Model: spec, Timeout: r.Timeout, ContextLength: r.ContextLength, Key: r.Key.Reveal()},
+		Ollama:        ollama.Config{Address: c.Models.OllamaAddress},
+		OpenAI:        openai.Config{Address: c.Models.OpenAIAddress},
 	}, model.Rules{})
 	if err != nil {
 		return nil, err

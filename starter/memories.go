@@ -202,16 +202,18 @@ func (c *searchCommand) Run(ctx context.Context, s *session) error {
 	if err != nil {
 		return err
 	}
-	found, err := st.Search(ctx, r.Text, k, r.AsOf)
+	found, degraded, err := st.Search(ctx, r.Text, k, r.AsOf)
 	if err != nil {
 		return err
 	}
 	found = found[:min(k, len(found))]
 	if s.json {
 		return s.document(struct {
-			Results []story.Candidate `json:"results"`
-		}{story.CandidatesOf(found)})
+			Results  []story.Candidate `json:"results"`
+			Degraded []memory.Degraded `json:"degraded"`
+		}{story.CandidatesOf(found), append([]memory.Degraded{}, degraded...)})
 	}
+	story.TellDegraded(s.page, story.Turn{Degraded: degraded})
 	if len(found) == 0 {
 		s.page.Line("no memories")
 		return nil

@@ -59,8 +59,9 @@ type store interface {
 	// List returns memories, newest first.
 	List(ctx context.Context, l listing) ([]memory.Memory, error)
 	// Search ranks the user's memories for a text, best first, without leaving
-	// a trace: no turn, no access is counted.
-	Search(ctx context.Context, text string, k int, asOf time.Time) ([]memory.Candidate, error)
+	// a trace: no turn, no access is counted. degraded says why words alone
+	// ranked where an embedder is configured.
+	Search(ctx context.Context, text string, k int, asOf time.Time) (found []memory.Candidate, degraded []memory.Degraded, err error)
 	// Memory returns one memory; CodeNotFound for another's.
 	Memory(ctx context.Context, id memory.ID) (memory.Memory, error)
 	// Forget erases a memory's words and keeps that it was.

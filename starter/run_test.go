@@ -125,6 +125,7 @@ type fakeStore struct {
 	profiles map[memory.Scope]memory.Profile
 	calls    []string
 	broken   bool
+	degraded []memory.Degraded
 }
 
 func (f *fakeStore) note(ctx context.Context, format string, args ...any) error {
@@ -151,8 +152,8 @@ func (f *fakeStore) List(ctx context.Context, l listing) ([]memory.Memory, error
 	return list, nil
 }
 
-func (f *fakeStore) Search(ctx context.Context, text string, k int, _ time.Time) ([]memory.Candidate, error) {
-	return []memory.Candidate{{ID: "m_2", Tier: memory.TierMTM, Memory: "Ada lives in Porto.", Score: 2.5, Status: memory.StatusActive}}, f.note(ctx, "search %q %d", text, k)
+func (f *fakeStore) Search(ctx context.Context, text string, k int, _ time.Time) ([]memory.Candidate, []memory.Degraded, error) {
+	return []memory.Candidate{{ID: "m_2", Tier: memory.TierMTM, Memory: "Ada lives in Porto.", Score: 2.5, Status: memory.StatusActive}}, f.degraded, f.note(ctx, "search %q %d", text, k)
 }
 
 func (f *fakeStore) Memory(ctx context.Context, id memory.ID) (memory.Memory, error) {

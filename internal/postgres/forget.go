@@ -59,6 +59,7 @@ func (s *Store) Forget(ctx context.Context, id memory.ID, actor, reason string) 
 		if m.changed() {
 			m.write(ctx, p)
 		}
+		p.add(func(q *query.Queries) error { return q.EraseAuditContent(ctx, f.ids) })
 		p.statement(ctx, "commit")
 		return p.send(ctx, conn)
 	})
@@ -142,9 +143,6 @@ func (f *forgetting) erase(ctx context.Context) error {
 			})
 		}
 	}
-	p.add(func(q *query.Queries) error {
-		return q.EraseAuditContent(ctx, query.EraseAuditContentParams{Tenant: f.tenant, UserID: f.user, Ids: f.ids})
-	})
 	return p.send(ctx, f.conn)
 }
 

@@ -218,6 +218,18 @@ func TestAppCannotTouchTheAudit(t *testing.T) {
 			require.Error(t, err, statement)
 		})
 	}
+	// It may erase the texts of what is forgotten, and no others.
+	owner := connect(t, address, "")
+	var ids []string
+	require.NoError(t, owner.QueryRow(ctx, "SELECT array_agg(DISTINCT memory_id) FROM audit_event").Scan(&ids))
+	within(t, app, scopes[0], func(tx pgx.Tx) {
+		var before, after int
+		require.NoError(t, tx.QueryRow(ctx, "SELECT count(*) FROM audit_content").Scan(&before))
+		_, err := tx.Exec(ctx, "SELECT lightmem.erase_audit_content($1)", ids)
+		require.NoError(t, err)
+		require.NoError(t, tx.QueryRow(ctx, "SELECT count(*) FROM audit_content").Scan(&after))
+		require.Equal(t, before, after)
+	})
 	for _, statement := range []string{"RESET ROLE", "DISCARD ALL", "SET SESSION AUTHORIZATION DEFAULT"} {
 		_, err := app.Exec(ctx, statement)
 		require.NoError(t, err)

@@ -94,7 +94,7 @@ func TestErrorsHaveCodesAndNoWords(t *testing.T) {
 		err := wrap(&pgconn.PgError{Code: sqlstate, Message: "secret", Detail: "Key (text)=(secret)"}, "do it")
 		require.Equal(t, want, memory.CodeOf(err), sqlstate)
 		require.NotContains(t, err.Error(), "secret")
-		require.True(t, strings.HasPrefix(err.Error(), "do it"), err)
+		require.True(t, strings.HasPrefix(err.Error(), "do it") || errors.Is(err, ErrNotMigrated), err)
 	}
 	require.Equal(t, memory.CodeNotFound, memory.CodeOf(wrap(pgx.ErrNoRows, "x")))
 	require.ErrorIs(t, wrap(context.Canceled, "x"), context.Canceled)

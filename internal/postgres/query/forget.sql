@@ -52,8 +52,6 @@ UPDATE lightmem.memory_evidence SET quote = ''
 WHERE tenant = @tenant AND user_id = @user_id AND memory_id = @memory_id AND turn_id = @turn_id;
 
 -- name: EraseAuditContent :exec
--- Removes the texts before and after of every event of memories; the events
--- and their digests stay.
-DELETE FROM lightmem.audit_content c USING lightmem.audit_event a
-WHERE c.tenant = @tenant AND c.user_id = @user_id AND c.id = a.content AND (c.before <> '' OR c.after <> '')
-    AND a.tenant = @tenant AND a.user_id = @user_id AND a.memory_id = ANY (@ids::text[]);
+-- Removes the texts before and after of every event of memories, once these are
+-- forgotten.
+SELECT lightmem.erase_audit_content(@ids::text[]);

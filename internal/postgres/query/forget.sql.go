@@ -45,21 +45,13 @@ func (q *Queries) AllRefusals(ctx context.Context, arg AllRefusalsParams) ([]All
 }
 
 const EraseAuditContent = `-- name: EraseAuditContent :exec
-DELETE FROM lightmem.audit_content c USING lightmem.audit_event a
-WHERE c.tenant = $1 AND c.user_id = $2 AND c.id = a.content AND (c.before <> '' OR c.after <> '')
-    AND a.tenant = $1 AND a.user_id = $2 AND a.memory_id = ANY ($3::text[])
+SELECT lightmem.erase_audit_content($1::text[])
 `
 
-type EraseAuditContentParams struct {
-	Tenant string
-	UserID string
-	Ids    []string
-}
-
-// Removes the texts before and after of every event of memories; the events
-// and their digests stay.
-func (q *Queries) EraseAuditContent(ctx context.Context, arg EraseAuditContentParams) error {
-	_, err := q.db.Exec(ctx, EraseAuditContent, arg.Tenant, arg.UserID, arg.Ids)
+// Removes the texts before and after of every event of memories, once these are
+// forgotten.
+func (q *Queries) EraseAuditContent(ctx context.Context, ids []string) error {
+	_, err := q.db.Exec(ctx, EraseAuditContent, ids)
 	return err
 }
 

@@ -303,13 +303,16 @@ func besidesValue(s statement, t topic, mentions []when.Mention) (head statement
 // much as another statement, apart from times.
 func tellsMore(s statement, from int, mentions []when.Mention) bool {
 	rest := s.text[from:]
+	if s.lang == speech.English && !afterValue.MatchString(rest) {
+		return false // the value goes on: "Sahlgrenska hospital"
+	}
 	for k := len(mentions) - 1; k >= 0; k-- {
 		if m := mentions[k]; m.Start >= from {
 			rest = rest[:m.Start-from] + rest[m.End-from:]
 		}
 	}
 	content := 0
-	for _, w := range tokens(rest) {
+	for _, w := range tokens(whereIs.ReplaceAllString(rest, "")) {
 		r, _ := utf8.DecodeRuneInString(w)
 		lower := strings.ToLower(w)
 		if unicode.IsUpper(r) && s.lang != speech.German && w != "I" && !calendar[lower] {
@@ -321,6 +324,12 @@ func tellsMore(s statement, from int, mentions []when.Mention) bool {
 	}
 	return content >= 4
 }
+
+var (
+	afterValue = regexp.MustCompile(`^(?:[.,;:!?)(–—-]| (?:and|but|or|with|for|because|since|so|as|at|in|on|near|from|to|by|after|before|until|when|where|while|which|who|whose|that|if|though|although|too|now|again|together|plus|\()\b)`)
+	// whereIs only says where the value is to be found.
+	whereIs = regexp.MustCompile(`^(?:,| in| near) \p{Lu}[\p{L}-]+(?: \p{Lu}[\p{L}-]+)*`)
+)
 
 // within are the mentions that end before a place.
 func within(mentions []when.Mention, end int) []when.Mention {

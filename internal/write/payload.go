@@ -70,7 +70,7 @@ func materialAt(text string, start int) (material, bool) {
 		at += start
 	case reason != reasonMaterial || story:
 		return material{}, false
-	case deictic.MatchString(line) && (len(line) < len(rest) || closed(line) && words2Follow(line) && language.MatchString(line)):
+	case deictic.MatchString(line) && (len(line) < len(rest) || closed(line) && wordsFollow(line) && language.MatchString(line)):
 		at = start + headEnd(line)
 	default:
 		return material{}, false
@@ -141,7 +141,7 @@ func headEnd(line string) int {
 
 func closed(line string) bool { return sentenceEnd.MatchString(line) }
 
-func words2Follow(line string) bool { return len(speech.Words(line[headEnd(line):], 2)) == 2 }
+func wordsFollow(line string) bool { return len(speech.Words(line[headEnd(line):], 2)) == 2 }
 
 var sentenceEnd = regexp.MustCompile(`[.!?] +|[。！？]`)
 

@@ -43,8 +43,18 @@ func newCache(limit int64) *cache {
 	return &cache{limit: limit, entries: map[key]*entry{}, order: list.New(), models: map[memory.Scope]string{}}
 }
 
+// entryBytes is what an entry counts for whatever it holds: the entry, its
+// places in the list and the two maps, an index with its empty maps and its lock.
+const entryBytes = 1 << 10
+
+// fixed is what an entry of a key counts for before anything is loaded.
+func fixed(k key) int64 {
+	return entryBytes + 2*int64(len(k.Tenant)+len(k.User)+len(k.model))
+}
+
 // get returns the entry of a key, a new one if there is none. A call without a
-// model uses the index of the user's last model, if that is still here.
+// model uses the index of the user's last model, if that is still here. A new
+// one counts at once.
 func (c *cache) get(scope memory.Scope, model string) *entry {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -56,14 +66,31 @@ func (c *cache) get(scope memory.Scope, model string) *entry {
 		c.order.MoveToFront(e.element)
 		return e
 	}
-	e := &entry{key: k, index: newIndex(), turn: make(chan struct{}, 1)}
+	e := &entry{key: k, index: newIndex(), turn: make(chan struct{}, 1), bytes: fixed(k)}
 	e.element = c.order.PushFront(e)
 	c.entries[k] = e
 	c.models[scope] = k.model
+	c.used += e.bytes
+	// The new one stays until it is settled or abandoned, so that callers who
+	// come meanwhile share its load: at most one for each call under way.
+	for c.used > c.limit && c.order.Back() != e.element {
+		c.drop(c.order.Back().Value.(*entry))
+	}
 	return e
 }
 
-// settle records an entry's new size and drops the least recently used ones
+// abandon drops an entry whose refresh failed, unless something was loaded
+// before: nothing would be kept but its place. Callers that wait for their turn
+// load it for themselves.
+func (c *cache) abandon(e *entry) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.entries[e.key] == e && e.index.at() == 0 {
+		c.drop(e)
+	}
+}
+
+// settle records the size of an entry's index and drops the least recently used ones
 // until the bound holds again; the entry itself, too, when it alone is larger.
 // Callers that still rank on a dropped index finish undisturbed.
 func (c *cache) settle(e *entry, bytes int64) {
@@ -72,6 +99,7 @@ func (c *cache) settle(e *entry, bytes int64) {
 	if c.entries[e.key] != e {
 		return // dropped meanwhile
 	}
+	bytes += fixed(e.key)
 	c.used += bytes - e.bytes
 	e.bytes = bytes
 	for c.used > c.limit {
@@ -111,6 +139,7 @@ func (c *cache) refresh(ctx context.Context, source Source, e *entry) error {
 	// changes, and theirs may be older than this call.
 	d, err := source.Changes(ctx, e.key.model, e.index.at())
 	if err != nil {
+		c.abandon(e)
 		return memory.Wrap(memory.CodeOf(err), err, "load memory")
 	}
 	c.settle(e, e.index.refresh(d))

@@ -34,8 +34,10 @@ type index struct {
 	postings      map[int32][]posting
 	conversations map[memory.ConversationID]*conversation
 	speakers      map[string]*speaker
-	// terms counts the terms of all slots, for the size.
-	terms int64
+	// terms counts the terms of all slots, strings the bytes of their ids and
+	// attributes, names those of the conversations' ids and the speakers' names
+	// with their words; for the size.
+	terms, strings, names int64
 }
 
 // slot is what constraints and changes need of an item.
@@ -115,7 +117,7 @@ func newIndex() *index {
 }
 
 func (x *index) reset() {
-	x.revision, x.dim, x.terms = 0, 0, 0
+	x.revision, x.dim, x.terms, x.strings, x.names = 0, 0, 0, 0, 0
 	x.slots, x.marks, x.vectors, x.free = nil, nil, nil, nil
 	x.byID = map[memory.ID]int32{}
 	x.postings = map[int32][]posting{}
@@ -175,6 +177,7 @@ func (x *index) put(it *Item, touched map[int32]bool) {
 		s = x.take()
 		x.byID[it.ID] = s
 		x.slots[s] = slot{id: it.ID, seq: it.Seq, terms: terms}
+		x.strings += int64(len(it.ID))
 		x.marks[s] = mark{prev: none, next: none, conversation: none, speaker: none, used: true, terms: int32(len(terms))}
 		x.post(s)
 		x.link(s, it.Conversation)
@@ -182,7 +185,10 @@ func (x *index) put(it *Item, touched map[int32]bool) {
 		x.touch(s, touched)
 	}
 	x.characterize(s, it)
-	x.slots[s].describe(&it.Memory)
+	k := &x.slots[s]
+	x.strings -= k.bytes()
+	k.describe(&it.Memory)
+	x.strings += k.bytes()
 	x.marks[s].live = live(it.Status)
 	x.setVector(s, it.Vector, touched)
 }
@@ -193,6 +199,9 @@ func (x *index) same(s int32, it *Item, terms []int32) bool {
 	return k.seq == it.Seq && k.conversation.name() == it.Conversation &&
 		k.speaker.is(it.Speaker) && slices.Equal(k.terms, terms)
 }
+
+// bytes are those of the slot's own strings.
+func (k *slot) bytes() int64 { return int64(len(k.id) + len(k.attribute)) }
 
 // describe takes over what constraints ask for.
 func (k *slot) describe(m *memory.Memory) {
@@ -340,6 +349,7 @@ func (x *index) link(s int32, id memory.ConversationID) {
 	if c == nil {
 		c = &conversation{id: id, number: int32(len(x.conversations))}
 		x.conversations[id] = c
+		x.names += int64(len(id))
 	}
 	at, _ := slices.BinarySearchFunc(c.order, s, func(a, b int32) int {
 		return cmp.Or(cmp.Compare(x.slots[a].seq, x.slots[b].seq), cmp.Compare(x.slots[a].id, x.slots[b].id))
@@ -367,6 +377,7 @@ func (x *index) attribute(s int32, name string) {
 	if p == nil {
 		p = &speaker{name: name, words: lexical.Analyze(name), number: int32(len(x.speakers))}
 		x.speakers[name] = p
+		x.names += int64(len(name) + 4*len(p.words))
 	}
 	p.items++
 	x.slots[s].speaker = p
@@ -395,6 +406,7 @@ func (x *index) remove(s int32, touched map[int32]bool) {
 	if x.dim > 0 {
 		clear(x.vector(s))
 	}
+	x.strings -= k.bytes()
 	delete(x.byID, k.id)
 	*k, *m = slot{}, mark{prev: none, next: none, conversation: none, speaker: none}
 	x.free = append(x.free, s)
@@ -403,10 +415,14 @@ func (x *index) remove(s int32, touched map[int32]bool) {
 // size estimates the bytes that the index holds.
 func (x *index) size() int64 {
 	const (
-		slotBytes    = 320 // slot, mark, the id, its entry in byID
+		slotBytes    = 320 // slot, mark, its entry in byID
 		postingBytes = 8
-		termBytes    = 48 // an entry of postings with a short list
+		termBytes    = 48  // an entry of postings with a short list
+		nameBytes    = 128 // a conversation or speaker, its entry in the map
+		orderBytes   = 4   // an item's place in its conversation
+		freeBytes    = 4
 	)
-	return int64(cap(x.vectors))*4 + int64(cap(x.slots))*slotBytes +
-		x.terms*(4+postingBytes) + int64(len(x.postings))*termBytes
+	return int64(cap(x.vectors))*4 + int64(cap(x.slots))*(slotBytes+orderBytes) + int64(cap(x.free))*freeBytes +
+		x.terms*(4+postingBytes) + int64(len(x.postings))*termBytes +
+		x.strings + int64(len(x.conversations)+len(x.speakers))*nameBytes + x.names
 }

@@ -2,10 +2,13 @@ package retrieve
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -150,10 +153,11 @@ func TestSpeakersAndConversationsThatCannotBeConfused(t *testing.T) {
 func TestTheCacheStaysWithinItsBound(t *testing.T) {
 	t.Parallel()
 	user := func(n int) memory.Scope { return memory.Scope{Tenant: "t", User: memory.UserID(fmt.Sprint(n))} }
-	c := newCache(1_000)
+	each := 300 + fixed(key{user(0), "m"})
+	c := newCache(3*each + 100)
 	for n := range 5 {
 		c.settle(c.get(user(n), "m"), 300)
-		require.LessOrEqual(t, c.used, int64(1_000))
+		require.LessOrEqual(t, c.used, c.limit)
 	}
 	require.Len(t, c.entries, 3)
 	require.Nil(t, c.entries[key{user(1), "m"}], "the least recently used ones go")
@@ -170,4 +174,82 @@ func TestTheCacheStaysWithinItsBound(t *testing.T) {
 	c.settle(big, 10)
 	require.Zero(t, c.used, "dropped is dropped")
 	require.Empty(t, c.models)
+}
+
+func TestUsersWithoutMemoriesCountForTheBound(t *testing.T) {
+	t.Parallel()
+	source, ctx := nothing{}, t.Context()
+	for _, limit := range []int64{0, 10 * entryBytes} {
+		c := newCache(limit)
+		for n := range 1_000 {
+			e := c.get(memory.Scope{Tenant: "t", User: memory.UserID(fmt.Sprint(n))}, "m")
+			require.NoError(t, c.refresh(ctx, source, e))
+			require.LessOrEqual(t, int64(len(c.entries)), limit/entryBytes)
+			require.LessOrEqual(t, c.used, limit)
+			require.Equal(t, len(c.entries), c.order.Len())
+			require.LessOrEqual(t, len(c.models), len(c.entries))
+		}
+	}
+}
+
+func TestAnEntryWhoseLoadFailedIsNotKept(t *testing.T) {
+	t.Parallel()
+	c := newCache(1 << 20)
+	scope := memory.Scope{Tenant: "t", User: "u"}
+	failing := nothing{memory.Errorf(memory.CodeUnavailable, "away")}
+	require.Error(t, c.refresh(t.Context(), failing, c.get(scope, "m")))
+	require.Empty(t, c.entries)
+	require.Empty(t, c.models)
+	require.Zero(t, c.order.Len())
+	require.Zero(t, c.used)
+
+	e := c.get(scope, "m")
+	require.NoError(t, c.refresh(t.Context(), nothing{}, e))
+	require.Error(t, c.refresh(t.Context(), failing, e))
+	require.Same(t, e, c.get(scope, "m"), "what was loaded is kept")
+}
+
+// nothing is the source of users without memories.
+type nothing struct{ err error }
+
+func (n nothing) Changes(context.Context, string, int64) (Delta, error) {
+	return Delta{Revision: 1, Reset: true}, n.err
+}
+
+func (n nothing) Fetch(context.Context, []memory.ID) ([]memory.Memory, error) { return nil, n.err }
+
+func (n nothing) AsOf(context.Context, string, time.Time) ([]Item, error) { return nil, n.err }
+
+func TestTheSizeCountsNamesAndFallsWithThem(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("x", 1_000)
+	load := func(items ...Item) *index {
+		x := newIndex()
+		x.refresh(Delta{Revision: 1, Reset: true, Items: items})
+		return x
+	}
+	plain := Item{Memory: memory.Memory{ID: "a", Text: "tea", Status: memory.StatusActive, Conversation: "c", Speaker: "Ann", Attribute: "x"}}
+	base := load(plain).size()
+	for name, change := range map[string]func(*Item){
+		"id":           func(it *Item) { it.ID = memory.ID(long) },
+		"attribute":    func(it *Item) { it.Attribute = long },
+		"conversation": func(it *Item) { it.Conversation = memory.ConversationID(long) },
+		"speaker":      func(it *Item) { it.Speaker = long },
+	} {
+		it := plain
+		change(&it)
+		require.GreaterOrEqual(t, load(it).size(), base+900, name)
+	}
+
+	x := load(plain)
+	it := plain
+	it.Attribute = long
+	x.refresh(Delta{Revision: 2, Items: []Item{it}})
+	require.GreaterOrEqual(t, x.size(), base+900)
+	it.Attribute = "x"
+	x.refresh(Delta{Revision: 3, Items: []Item{it}})
+	require.Equal(t, base, x.size())
+	it.Status = memory.StatusForgotten
+	x.refresh(Delta{Revision: 4, Items: []Item{it}})
+	require.Zero(t, x.strings)
 }

@@ -51,6 +51,12 @@ func (s *liveStore) List(ctx context.Context, l listing) ([]memory.Memory, error
 	}
 }
 
+// Page implements store.
+func (s *liveStore) Page(ctx context.Context, l listing, cursor string) (list []memory.Memory, next string, err error) {
+	page, err := s.ListMemories(ctx, postgres.MemoryFilter{All: l.All, AsOf: l.AsOf, Limit: l.Limit, Cursor: cursor})
+	return page.Memories, page.Next, err
+}
+
 // Search implements store: the ranking of a turn's retrieval for the words
 // alone, without the turn.
 func (s *liveStore) Search(ctx context.Context, text string, k int, asOf time.Time) (found []memory.Candidate, degraded []memory.Degraded, err error) {

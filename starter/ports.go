@@ -58,6 +58,9 @@ type change struct {
 type store interface {
 	// List returns memories, newest first.
 	List(ctx context.Context, l listing) ([]memory.Memory, error)
+	// Page returns the page of List after a cursor, the first when it is empty,
+	// and the cursor of the next page, empty after the last.
+	Page(ctx context.Context, l listing, cursor string) (list []memory.Memory, next string, err error)
 	// Search ranks the user's memories for a text, best first, without leaving
 	// a trace: no turn, no access is counted. degraded says why words alone
 	// ranked where an embedder is configured.

@@ -152,6 +152,11 @@ func (f *fakeStore) List(ctx context.Context, l listing) ([]memory.Memory, error
 	return list, nil
 }
 
+func (f *fakeStore) Page(ctx context.Context, l listing, _ string) ([]memory.Memory, string, error) {
+	list, err := f.List(ctx, l)
+	return list, "", err
+}
+
 func (f *fakeStore) Search(ctx context.Context, text string, k int, _ time.Time) ([]memory.Candidate, []memory.Degraded, error) {
 	return []memory.Candidate{{ID: "m_2", Tier: memory.TierMTM, Memory: "Ada lives in Porto.", Score: 2.5, Status: memory.StatusActive}}, f.degraded, f.note(ctx, "search %q %d", text, k)
 }

@@ -88,8 +88,8 @@ type lateLink struct {
 }
 
 // Memories implements api.Memories.
-func (l *lateLink) Memories(ctx context.Context, all bool, asOf time.Time, limit int) ([]memory.Memory, error) {
-	return l.store.List(ctx, listing{All: all, AsOf: asOf, Limit: limit})
+func (l *lateLink) Memories(ctx context.Context, a api.Listing) (list []memory.Memory, next string, err error) {
+	return l.store.Page(ctx, listing{All: a.All, AsOf: a.AsOf, Limit: a.Limit}, a.Cursor)
 }
 
 // ready reports whether database and Temporal answer.

@@ -2,7 +2,7 @@
 // the command line (package story).
 //
 //	POST /v1/turns      a turn: mode answer, recall, caller or remember
-//	GET  /v1/memories   a user's memories
+//	GET  /v1/memories   a user's memories, a page at a time
 //	GET  /health/live   the process runs; asks nobody
 //	GET  /health/ready  database and Temporal answer
 //
@@ -33,12 +33,30 @@ type Turns interface {
 	Receipt(ctx context.Context, r memory.Request) (memory.Receipt, error)
 }
 
-// Memories lists the memories of the scope of ctx, newest first. all asks for
-// closed ones, too; asOf for what was held then (zero: now); limit bounds the
-// list (zero: no bound).
+// Memories lists the memories of the scope of ctx, newest first, page by page.
+// next is the Cursor of the page after, empty after the last.
 type Memories interface {
-	Memories(ctx context.Context, all bool, asOf time.Time, limit int) ([]memory.Memory, error)
+	Memories(ctx context.Context, l Listing) (list []memory.Memory, next string, err error)
 }
+
+// Listing says which page of which memories.
+type Listing struct {
+	// All asks for closed ones, too.
+	All bool
+	// AsOf asks for what was held then; zero is now.
+	AsOf time.Time
+	// Cursor is what the page before gave; empty for the first.
+	Cursor string
+	// Limit is how many memories the page has at most; never zero.
+	Limit int
+}
+
+const (
+	// DefaultPage is how many memories a page has when the caller does not say.
+	DefaultPage = 100
+	// MaxPage is how many it may ask for.
+	MaxPage = 1000
+)
 
 // Options are what a Server needs. All but Logger are required.
 type Options struct {
@@ -182,7 +200,7 @@ func (s *Server) postTurn(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (s *Server) getMemories(w http.ResponseWriter, r *http.Request) error {
-	q, err := query(r, "user_id", "all", "as_of", "limit")
+	q, err := query(r, "user_id", "all", "as_of", "limit", "cursor")
 	if err != nil {
 		return err
 	}
@@ -191,27 +209,29 @@ func (s *Server) getMemories(w http.ResponseWriter, r *http.Request) error {
 	if err := (memory.Request{Scope: scope, Mode: memory.ModeRemember, Text: "x"}).Validate(); err != nil {
 		return err
 	}
-	all, limit, asOf := false, 0, time.Time{}
+	l := Listing{Limit: DefaultPage, Cursor: q["cursor"]}
 	if v, ok := q["all"]; ok {
-		if all, err = strconv.ParseBool(v); err != nil {
+		if l.All, err = strconv.ParseBool(v); err != nil {
 			return memory.Invalid("all", "is true or false")
 		}
 	}
 	if v, ok := q["limit"]; ok {
-		if limit, err = strconv.Atoi(v); err != nil || limit < 1 || limit > memory.DefaultCapacity {
-			return memory.Invalid("limit", "must be between 1 and %d", memory.DefaultCapacity)
+		if l.Limit, err = strconv.Atoi(v); err != nil || l.Limit < 1 || l.Limit > MaxPage {
+			return memory.Invalid("limit", "must be between 1 and %d", MaxPage)
 		}
 	}
 	if v, ok := q["as_of"]; ok {
-		if asOf, err = memory.ParseTime("as_of", v); err != nil {
+		if l.AsOf, err = memory.ParseTime("as_of", v); err != nil {
 			return err
 		}
 	}
-	list, err := s.o.Memories.Memories(tenant.NewContext(r.Context(), scope), all, asOf, limit)
+	list, next, err := s.o.Memories.Memories(tenant.NewContext(r.Context(), scope), l)
 	if err != nil {
 		return err
 	}
-	s.write(w, http.StatusOK, story.MemoriesOf(list))
+	page := story.MemoriesOf(list)
+	page.Next = next
+	s.write(w, http.StatusOK, page)
 	return nil
 }
 

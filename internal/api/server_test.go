@@ -23,6 +23,8 @@ type fake struct {
 	asked []memory.Request
 	err   error
 	scope memory.Scope
+	// listed are the pages asked for.
+	listed []api.Listing
 }
 
 func (f *fake) Reply(_ context.Context, r memory.Request) (memory.Reply, error) {
@@ -34,9 +36,13 @@ func (f *fake) Receipt(context.Context, memory.Request) (memory.Receipt, error) 
 	return memory.Receipt{Written: []memory.Outcome{{ID: "m_1", Memory: "x", Event: memory.EventAdded, Reason: "new"}}}, nil
 }
 
-func (f *fake) Memories(ctx context.Context, _ bool, _ time.Time, _ int) ([]memory.Memory, error) {
+func (f *fake) Memories(ctx context.Context, l api.Listing) ([]memory.Memory, string, error) {
 	f.scope, _ = tenant.FromContext(ctx)
-	return []memory.Memory{{Scope: f.scope, ID: "m_1", Text: "x", Status: memory.StatusActive}}, f.err
+	f.listed = append(f.listed, l)
+	if l.Cursor == "" {
+		return []memory.Memory{{Scope: f.scope, ID: "m_1", Text: "x", Status: memory.StatusActive}}, "2a", f.err
+	}
+	return nil, "", f.err
 }
 
 func server(t *testing.T, f *fake) *api.Server {
@@ -178,13 +184,27 @@ func TestMemories(t *testing.T) {
 	require.Equal(t, memory.Scope{Tenant: "acme", User: "a/b&c"}, f.scope)
 	require.Contains(t, w.Body.String(), `"valid_to":null,"superseded_by":null,"status":"active"`)
 	for query, field := range map[string]string{
-		"": "user_id", "user_id=": "user_id", "user_id=a&user_id=b": "user_id", "user_id=a&limit=-1": "limit", "user_id=a&limit=x": "limit",
+		"": "user_id", "user_id=": "user_id", "user_id=a&user_id=b": "user_id", "user_id=a&limit=-1": "limit", "user_id=a&limit=x": "limit", "user_id=a&limit=0": "limit", "user_id=a&limit=1001": "limit",
 		"user_id=a&all=maybe": "all", "user_id=a&as_of=x": "as_of", "user_id=a&bogus=1": "bogus", "user_id=%ff": "user_id", "%": "query",
 	} {
 		w := call(server(t, f), "GET", "/v1/memories?"+query, "")
 		require.Equal(t, http.StatusUnprocessableEntity, w.Code, query)
 		require.Contains(t, w.Body.String(), `"field":"`+field+`"`, query)
 	}
+}
+
+// Without a limit the whole list would have to be held at once.
+func TestMemoriesComePageByPage(t *testing.T) {
+	t.Parallel()
+	f := &fake{}
+	s := server(t, f)
+	w := call(s, "GET", "/v1/memories?user_id=a", "")
+	require.Equal(t, http.StatusOK, w.Code, w.Body)
+	require.Contains(t, w.Body.String(), `"next_cursor":"2a"`)
+	w = call(s, "GET", "/v1/memories?user_id=a&limit=7&cursor=2a", "")
+	require.Equal(t, http.StatusOK, w.Code, w.Body)
+	require.JSONEq(t, `{"results":[]}`, w.Body.String(), "the last page names no other")
+	require.Equal(t, []api.Listing{{Limit: api.DefaultPage}, {Limit: 7, Cursor: "2a"}}, f.listed)
 }
 
 func TestStatusFollowsTheCode(t *testing.T) {

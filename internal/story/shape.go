@@ -91,6 +91,8 @@ type Memory struct {
 // Memories is a list of memories.
 type Memories struct {
 	Results []Memory `json:"results"`
+	// Next is the cursor of the next page; absent where the list is whole.
+	Next string `json:"next_cursor,omitempty"`
 }
 
 // MemoryOf gives open ends as null.

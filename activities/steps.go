@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"slices"
 	"strings"
 	"time"
 
@@ -105,6 +106,12 @@ func (a *Turn) Retrieve(ctx context.Context, in memory.Planned) (memory.Retrieve
 	}
 	for i, c := range out.Candidates {
 		out.Candidates[i].Memory = cut(c.Memory, maxCandidateBytes)
+	}
+	// The vectors have done their work. They are larger than all the rest, and
+	// would be in each later step's result, so in the history, again.
+	out.Plan.Queries = slices.Clone(out.Plan.Queries)
+	for i := range out.Plan.Queries {
+		out.Plan.Queries[i].Vector = nil
 	}
 	return out, nil
 }
@@ -392,8 +399,12 @@ func degradation(role memory.Role, err error) memory.Degraded {
 }
 
 // beat heartbeats until the returned function is called, so that a worker that
-// dies in the middle of a model's call is noticed in seconds.
+// dies in the middle of a model's call is noticed in seconds. Outside an
+// activity (make bench calls the steps directly) nobody is told.
 func beat(ctx context.Context) func() {
+	if !activity.IsActivity(ctx) {
+		return func() {}
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	go func() {
 		tick := time.NewTicker(2 * time.Second)

@@ -102,7 +102,7 @@ func TestTheTimeOfATurnIsCutWithoutARest(t *testing.T) {
 	require.Equal(t, 20*time.Millisecond, sum)
 	require.Equal(t, []string{
 		"request reaches the server, workflow made", "first workflow task waits for the worker", "local Open",
-		"workflow task handed back", "gpu Plan waits for the worker", "reply reaches the caller",
+		"first workflow task handed back", "gpu Plan waits for the worker", "reply reaches the caller",
 	}, names)
 	require.Equal(t, 2*time.Millisecond, got[2].took)
 }

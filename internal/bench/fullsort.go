@@ -64,7 +64,7 @@ func newFullSort(c *corpus, u user) *fullSort {
 
 // add appends an item; those of one conversation follow each other.
 func (f *fullSort) add(id memory.ID, talk int, s statement) {
-	it := plainItem{id: id, speaker: s.speaker, terms: map[int32]float64{}, length: float64(len(s.terms)), talk: talk}
+	it := plainItem{id: id, speaker: s.speaker, terms: map[int32]float64{}, length: float64(len(s.terms)), talk: talk, whole: s.kind != memory.KindNote}
 	for _, t := range s.terms {
 		it.terms[t]++
 	}

@@ -10,6 +10,7 @@ import (
 	enumspb "go.temporal.io/api/enums/v1"
 	historypb "go.temporal.io/api/history/v1"
 	"go.temporal.io/sdk/converter"
+	"google.golang.org/protobuf/proto"
 
 	"github.com/lightmem/lightmem/internal/temporalio"
 	"github.com/lightmem/lightmem/memory"
@@ -17,18 +18,19 @@ import (
 
 // whereTimeWent cuts a turn that took from began to ended into parts, by the
 // times of the events in its history. All processes run on one machine and
-// read one clock.
-func (in *installation) whereTimeWent(ctx context.Context, r memory.Request, began, ended time.Time) ([]step, error) {
+// read one clock. It also says how long the history is.
+func (in *installation) whereTimeWent(ctx context.Context, r memory.Request, began, ended time.Time) (parts []step, length, size int, err error) {
 	var events []*historypb.HistoryEvent
 	history := in.client.GetWorkflowHistory(ctx, in.turns.WorkflowID(r), "", false, enumspb.HISTORY_EVENT_FILTER_TYPE_ALL_EVENT)
 	for history.HasNext() {
 		event, err := history.Next()
 		if err != nil {
-			return nil, fmt.Errorf("read the history of a turn: %w", err)
+			return nil, 0, 0, fmt.Errorf("read the history of a turn: %w", err)
 		}
 		events = append(events, event)
+		size += proto.Size(event)
 	}
-	return cut(events, temporalio.DataConverter(in.turns.Master), began, ended), nil
+	return cut(events, temporalio.DataConverter(in.turns.Master), began, ended), len(events), size, nil
 }
 
 // milestone is a moment in a turn; its name says what was done until then.

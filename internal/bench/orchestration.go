@@ -18,6 +18,9 @@ type orchestration struct {
 	// Over is P50 of the turn less P50 of the direct calls.
 	Over   float64 `json:"over_direct_p50_ms"`
 	Target float64 `json:"target_ms"`
+	// Events and HistoryKB are the length and the size of the last turn's history.
+	Events    int     `json:"history_events"`
+	HistoryKB float64 `json:"history_kb"`
 	// Segments are where a turn's time goes, in the order of a turn.
 	Segments []segment `json:"segments"`
 	// Steps are the direct calls.
@@ -57,7 +60,7 @@ func (in *installation) measureOrchestration(ctx context.Context, pairs int) ([]
 	for _, w := range ways {
 		o := orchestration{
 			Served: w.served, Target: w.target, Turn: spreadOf(w.turns), Direct: spreadOf(w.directs),
-			Segments: segments(w.parts), Steps: segments(w.steps),
+			Segments: segments(w.parts), Steps: segments(w.steps), Events: w.events, HistoryKB: round(float64(w.bytes)/1000, 1),
 		}
 		o.Over = round(o.Turn.P50-o.Direct.P50, 2)
 		out = append(out, o)
@@ -76,6 +79,7 @@ type way struct {
 	target         float64
 	turns, directs []time.Duration
 	parts, steps   [][]step
+	events, bytes  int
 }
 
 // pair times one direct call and one turn with the same text.
@@ -99,7 +103,8 @@ func (in *installation) pair(ctx context.Context, w *way, who user, text string,
 	}
 	w.directs, w.steps = append(w.directs, took), append(w.steps, steps)
 	w.turns = append(w.turns, reply)
-	parts, err := in.whereTimeWent(ctx, r, began, ended)
+	parts, events, bytes, err := in.whereTimeWent(ctx, r, began, ended)
+	w.events, w.bytes = events, bytes
 	w.parts = append(w.parts, parts)
 	return err
 }

@@ -43,9 +43,9 @@ func (r *results) orchestrationTables(b *strings.Builder) {
 		return
 	}
 	b.WriteString("\n### What orchestration costs\n\nA recall turn with instant models against the same stages called directly in one process, in turn (A B A B), 10,000 items:\n\n")
-	rows := [][]string{{"plan and select by", "turn P50/P95 ms", "direct P50/P95 ms", "over direct, P50", "target"}}
+	rows := [][]string{{"plan and select by", "turn P50/P95 ms", "direct P50/P95 ms", "over direct, P50", "history", "target"}}
 	for _, o := range r.Orchestration {
-		rows = append(rows, []string{o.Served, pair(o.Turn), pair(o.Direct), fmt.Sprintf("%.1f ms", o.Over), reached(o.Over <= o.Target, "≤ %.0f ms", o.Target)})
+		rows = append(rows, []string{o.Served, pair(o.Turn), pair(o.Direct), fmt.Sprintf("%.1f ms", o.Over), fmt.Sprintf("%d events, %.0f kB", o.Events, o.HistoryKB), reached(o.Over <= o.Target, "≤ %.0f ms", o.Target)})
 	}
 	table(b, rows)
 	b.WriteString("\nWhere a turn's time goes, from the times of the events in its history (means, which add up):\n")

@@ -241,9 +241,15 @@ func TestRuleRefusesTheMaterialOfARequest(t *testing.T) {
 func TestRuleKnowsWhoSpeaks(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ speaker, text, subject string }{
-		{"", "I live in Turin.", "user"}, {"Nora", "I live in Turin.", "user"}, {"nora", "I live in Turin.", "user"},
-		{"Bob", "I live in Turin.", "bob"}, {"Bob", "My name is Bob.", "bob"}, {"Bob", "My sister lives in Turin.", "bob's sister"},
-		{"Bob", "Tom lives in Turin.", "tom"}, {"Bob", "Ich wohne in Turin.", "bob"}, {"Bob", "My favourite colour is green.", "bob"},
+		{"", "I live in Turin.", "user"},
+		{"Nora", "I live in Turin.", "user"},
+		{"nora", "I live in Turin.", "user"},
+		{"Bob", "I live in Turin.", "bob"},
+		{"Bob", "My name is Bob.", "bob"},
+		{"Bob", "My sister lives in Turin.", "bob's sister"},
+		{"Bob", "Tom lives in Turin.", "tom"},
+		{"Bob", "Ich wohne in Turin.", "bob"},
+		{"Bob", "My favourite colour is green.", "bob"},
 	} {
 		a := said(c.text)
 		a.Speaker = c.speaker

@@ -3,6 +3,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -96,7 +97,7 @@ func TestWorkerKilledAtEveryStepOfTheTurn(t *testing.T) {
 	text := func(word string) string { return "My lucky word is " + word + "." }
 	s.run(request(scope("quokka0"), memory.ModeAnswer, text("quokka0")))
 	steps := h.callsOf("quokka0")
-	require.Greater(t, steps, 4, "plan, embed, answer, write, embed at least")
+	require.GreaterOrEqual(t, steps, 4, "plan, its embedding, answer, the draft's embedding at least")
 
 	ctx := context.Background()
 	db, err := pgx.Connect(ctx, s.databases)
@@ -247,7 +248,7 @@ func TestMissingVectorsAreFilledInWhenTheEmbedderIsBack(t *testing.T) {
 	require.Equal(t, 1, receipt.Unembedded)
 	recall := s.run(request(who, memory.ModeRecall, "Where was my violin made?"))
 	require.Contains(t, recall.Candidates[0].Memory, "Cremona")
-	require.Equal(t, memory.RoleEmbed, recall.Degraded[0].Role)
+	require.True(t, slices.ContainsFunc(recall.Degraded, func(d memory.Degraded) bool { return d.Role == memory.RoleEmbed }), "%+v", recall.Degraded)
 
 	s.models.Follow(scripted.Instant)
 	require.Eventually(t, func() bool {

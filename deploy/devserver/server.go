@@ -229,6 +229,9 @@ func openStore(opts options) (*config.SQL, error) {
 		if err := createSchema(file); err != nil {
 			return nil, err
 		}
+		if err := dropUnusedIndexes(file, opts.searchAttributes); err != nil {
+			return nil, err
+		}
 		store.DatabaseName = file
 		store.ConnectAttributes = map[string]string{"mode": "rwc"}
 		for pragma, value := range opts.sqlitePragmas {

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"syscall"
+	"time"
 )
 
 // debianSuite is the release that has Postgres 17 with Apache AGE and pgvector
@@ -132,21 +133,58 @@ func DebianMirror(ctx context.Context) (string, error) {
 	if mirror := os.Getenv("LIGHTMEM_DEBIAN_MIRROR"); mirror != "" {
 		return mirror, nil
 	}
-	out, err := exec.CommandContext(ctx, "apt-get", "indextargets",
-		"--format", "$(REPO_URI) $(RELEASE) $(COMPONENT)", "Created-By: Packages").Output()
-	if err == nil {
-		for line := range strings.Lines(string(out)) {
-			words := strings.Fields(line)
-			if len(words) == 3 && words[2] == "main" && slices.Contains(debianReleases, words[1]) {
-				return words[0], nil
-			}
+	// Another apt that refreshes its lists (ours, for Python, or the system's)
+	// makes this one fail for a moment.
+	pause := time.NewTicker(500 * time.Millisecond)
+	defer pause.Stop()
+	var err error
+	for range 120 {
+		var mirror string
+		if mirror, err = mirrorOfAPT(ctx); err == nil {
+			return mirror, nil
 		}
-		err = errors.New("apt's sources name no Debian archive")
+		if errors.Is(err, errNoMirror) {
+			break
+		}
+		select {
+		case <-ctx.Done():
+			return "", fmt.Errorf("find a Debian mirror: %w", errors.Join(ctx.Err(), err))
+		case <-pause.C:
+		}
 	}
 	return "", &Failure{
 		Step: "find a Debian mirror", Err: err,
 		Hint: "set LIGHTMEM_DEBIAN_MIRROR to a mirror's address, or name a running part (LIGHTMEM_DATABASE_URL)",
 	}
+}
+
+// errNoMirror says that apt answered, and that trying again is of no use.
+var errNoMirror = errors.New("apt's sources name no Debian archive")
+
+// mirrorOfAPT asks apt for the first source that is Debian's own archive.
+func mirrorOfAPT(ctx context.Context) (string, error) {
+	out, err := exec.CommandContext(ctx, "apt-get", "indextargets",
+		"--format", "$(REPO_URI) $(RELEASE) $(COMPONENT)", "Created-By: Packages").Output()
+	if err != nil {
+		var exit *exec.ExitError
+		if errors.As(err, &exit) {
+			err = fmt.Errorf("%w: %s", err, strings.TrimSpace(string(exit.Stderr)))
+		}
+		return "", err
+	}
+	return debianSource(string(out))
+}
+
+// debianSource picks Debian's own archive from lines of address, release and
+// component.
+func debianSource(lines string) (string, error) {
+	for line := range strings.Lines(lines) {
+		words := strings.Fields(line)
+		if len(words) == 3 && words[2] == "main" && slices.Contains(debianReleases, words[1]) {
+			return words[0], nil
+		}
+	}
+	return "", errNoMirror
 }
 
 // unpack unpacks packages into a tree without running their scripts.
@@ -169,15 +207,21 @@ func unpack(ctx context.Context, tree string, archives []string) error {
 	return nil
 }
 
-// installPackages installs packages of the machine's own release, as root.
+// installPackages installs packages of the machine's own release, as root. One
+// at a time does: apt waits for another's lock on packages, but not on lists.
 func installPackages(ctx context.Context, packages ...string) error {
+	unlock, err := lock(ctx, filepath.Join(os.TempDir(), "lightmem-apt.lock"))
+	if err != nil {
+		return err
+	}
+	defer unlock()
 	env := append(os.Environ(), "DEBIAN_FRONTEND=noninteractive")
 	update := exec.Command("apt-get", "--quiet=2", "update")
 	update.Env = env
 	// A broken third-party source fails the update; what is needed may be
 	// in reach all the same.
 	updateErr := runQuietly(ctx, update)
-	install := exec.Command("apt-get", append([]string{"--quiet=2", "install", "--yes", "--no-install-recommends"}, packages...)...)
+	install := exec.Command("apt-get", append([]string{"--quiet=2", "--option=DPkg::Lock::Timeout=300", "install", "--yes", "--no-install-recommends"}, packages...)...)
 	install.Env = env
 	if err := runQuietly(ctx, install); err != nil {
 		return fmt.Errorf("install %s: %w", strings.Join(packages, " "), errors.Join(err, updateErr))

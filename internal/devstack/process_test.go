@@ -185,3 +185,28 @@ func TestOllamaURLCompletesWhatIsLeftOut(t *testing.T) {
 		require.Equal(t, want, ollamaURL(in))
 	}
 }
+
+func TestDebianSourceIsTheArchiveItself(t *testing.T) {
+	t.Parallel()
+	mirror, err := debianSource("https://packages.example/apt cloud-sdk-bookworm main\n" +
+		"https://mirror.example/debian-security/ bookworm-security main\n" +
+		"https://mirror.example/debian/ bookworm contrib\n" +
+		"https://mirror.example/debian/ bookworm main\n")
+	require.NoError(t, err)
+	require.Equal(t, "https://mirror.example/debian/", mirror)
+	_, err = debianSource("https://packages.example/apt nodistro main\n")
+	require.ErrorIs(t, err, errNoMirror)
+}
+
+func TestDebianMirrorOutlastsAnotherAPT(t *testing.T) {
+	// apt fails the first two times, as while its lists are refreshed.
+	folder := t.TempDir()
+	script := "#!/bin/sh\necho x >> " + folder + "/calls\n" +
+		"[ $(wc -l < " + folder + "/calls) -gt 2 ] || { echo busy >&2; exit 100; }\necho https://mirror.example/debian/ bookworm main\n"
+	require.NoError(t, os.WriteFile(filepath.Join(folder, "apt-get"), []byte(script), 0o755))
+	t.Setenv("PATH", folder+":"+os.Getenv("PATH"))
+	t.Setenv("LIGHTMEM_DEBIAN_MIRROR", "")
+	mirror, err := DebianMirror(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, "https://mirror.example/debian/", mirror)
+}

@@ -120,7 +120,8 @@ func (s *step) end(err *error) {
 	s.ended.Wait()
 	took := time.Since(s.began).Seconds()
 	if *err != nil {
-		s.reporter.printf(s.part, "%s: FAILED after %.1f s", s.name, took)
+		// Other parts may go on for minutes: the reason is told at once.
+		s.reporter.printf(s.part, "%s: FAILED after %.1f s: %v", s.name, took, *err)
 		return
 	}
 	s.reporter.printf(s.part, "%s: done in %.1f s", s.name, took)

@@ -12,6 +12,7 @@ help: ## List the targets
 .PHONY: demo
 demo: ## Set everything up, start the worker, and play a conversation of several months
 	@$(STACK) up & up=$$!; $(MAKE) --no-print-directory build || { kill $$up; exit 1; }; wait $$up
+	@bin/lightmem migrate up
 	@$(STACK) work bin/lightmem-worker
 	@bin/lightmem demo
 

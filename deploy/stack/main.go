@@ -20,7 +20,7 @@ import (
 const usage = `usage: stack COMMAND [PART ...]
 
   up      fetch, build and start what is missing, and print the addresses
-  work P  the same, then migrate the database and run the worker P on it
+  work P  the same, and run the worker P on it (migrate the database first)
   down    stop what up and work started, and wait for it
   status  what runs, where, since when
   env     the addresses as KEY=value, for: export $(go run ./deploy/stack env)

@@ -9,16 +9,14 @@ import (
 	"path/filepath"
 	"syscall"
 	"time"
-
-	"github.com/lightmem/lightmem/schema"
 )
 
 // workerPort is where the stack's worker answers health checks.
 const workerPort = 7240
 
-// EnsureWorker migrates the stack's database and runs the given program, a
-// lightmem-worker, against the stack, in the background: it outlives the
-// caller, and Down stops it first. One that runs from another build or with
+// EnsureWorker runs the given program, a lightmem-worker, against the stack,
+// whose database must be migrated, in the background: it outlives the caller,
+// and Down stops it first. One that runs from another build or with
 // other addresses is replaced. It returns when the worker is ready.
 func EnsureWorker(ctx context.Context, opts Options, stack *Stack, program string) error {
 	s, err := open(opts)
@@ -30,12 +28,8 @@ func EnsureWorker(ctx context.Context, opts Options, stack *Stack, program strin
 		return err
 	}
 	defer unlock()
-	step := s.report.step("worker", "migrate the database and start the worker")
+	step := s.report.step("worker", "start the worker")
 	defer step.end(&err)
-	if err = schema.Migrate(ctx, stack.DatabaseURL); err != nil {
-		err = &Failure{Step: "migrate the database", Err: err, Hint: "see the log of Postgres: go run ./deploy/stack status"}
-		return err
-	}
 	info, err := os.Stat(program)
 	if err != nil {
 		err = &Failure{Step: "find the worker", Err: err, Hint: "build it first: make build"}

@@ -84,10 +84,19 @@ func (w *Workers) Stop() {
 // gone, or it is no longer let in. The process should end then.
 func (w *Workers) Failed() <-chan error { return w.failed }
 
+// pollers is how many polls of a queue wait for tasks at once, slots permitting.
+// The SDK's default is 2, of which one asks for new turns and one for those
+// that this worker holds: a task that comes while the one is on its way back
+// finds nobody and goes through the server's database. With 8 a full turn
+// took a sixth less processor time.
+const pollers = 8
+
 func newWorker(c client.Client, a *activities.Turn, queue string, o WorkerOptions, failed chan<- error) (worker.Worker, error) {
 	options := worker.Options{
-		WorkerStopTimeout:           cmp.Or(o.StopTimeout, 30*time.Second),
-		DisableRegistrationAliasing: true,
+		MaxConcurrentActivityTaskPollers: pollers,
+		MaxConcurrentWorkflowTaskPollers: pollers,
+		WorkerStopTimeout:                cmp.Or(o.StopTimeout, 30*time.Second),
+		DisableRegistrationAliasing:      true,
 		OnFatalError: func(err error) {
 			select {
 			case failed <- memory.Wrap(memory.CodeUnavailable, err, "worker for queue %s gave up", queue):

@@ -7,9 +7,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/jackc/pgx/v5"
 	"github.com/stretchr/testify/require"
 
-	"github.com/lightmem/lightmem/internal/model/scripted"
 	"github.com/lightmem/lightmem/memory"
 )
 
@@ -34,7 +34,15 @@ func TestAnswerIsStreamedAndRecordedOnce(t *testing.T) {
 	}
 	release := make(chan struct{})
 	var once sync.Once
-	s.models.Follow(func(c scripted.Call) scripted.Reply { return scripted.Instant(c) })
+	// Recording the turn removes its pieces, and instant models leave no time to
+	// read them: recording is held up until one has arrived.
+	db, err := pgx.Connect(context.Background(), s.databases)
+	require.NoError(t, err)
+	defer db.Close(context.Background())
+	tx, err := db.Begin(context.Background())
+	require.NoError(t, err)
+	_, err = tx.Exec(context.Background(), `SELECT FROM lightmem.conversation WHERE user_id = 'greta' FOR UPDATE`)
+	require.NoError(t, err)
 	followed := make(chan struct{})
 	go func() {
 		defer close(followed)
@@ -45,12 +53,17 @@ func TestAnswerIsStreamedAndRecordedOnce(t *testing.T) {
 			once.Do(func() { close(release) })
 		})
 	}()
-	receipt := s.run(r)
-	require.NotEmpty(t, receipt.Answer)
+	ended := s.begin(r)
 	select {
 	case <-release:
-	case <-followed:
+	case <-time.After(patience):
+		t.Fatal("no piece of the answer arrived")
 	}
+	require.NoError(t, tx.Rollback(context.Background()))
+	o := <-ended
+	require.NoError(t, o.err)
+	receipt := o.receipt
+	require.NotEmpty(t, receipt.Answer)
 	cancel()
 	<-followed
 	require.True(t, strings.HasPrefix(receipt.Answer, got()), "%q is no beginning of %q", got(), receipt.Answer)

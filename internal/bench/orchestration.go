@@ -15,6 +15,9 @@ type orchestration struct {
 	Served string `json:"served"`
 	Turn   spread `json:"turn"`
 	Direct spread `json:"direct"`
+	// Floor is a turn with as many remote steps, and one local one, that do
+	// nothing: what Temporal itself takes.
+	Floor spread `json:"floor"`
 	// Over is P50 of the turn less P50 of the direct calls.
 	Over   float64 `json:"over_direct_p50_ms"`
 	Target float64 `json:"target_ms"`
@@ -46,7 +49,10 @@ func (in *installation) measureOrchestration(ctx context.Context, pairs int) ([]
 	who := in.users[0]
 	ways := []*way{
 		{served: servedByRules, rules: true, target: 20},
-		{served: servedByGPU, target: 45},
+		{served: servedByGPU, target: 45, remote: 2},
+	}
+	if err := in.startFloor(); err != nil {
+		return nil, err
 	}
 	for i := range warmTurns + pairs {
 		text := in.corpus.question(who.offset, who.items)
@@ -59,7 +65,7 @@ func (in *installation) measureOrchestration(ctx context.Context, pairs int) ([]
 	var out []orchestration
 	for _, w := range ways {
 		o := orchestration{
-			Served: w.served, Target: w.target, Turn: spreadOf(w.turns), Direct: spreadOf(w.directs),
+			Served: w.served, Target: w.target, Turn: spreadOf(w.turns), Direct: spreadOf(w.directs), Floor: spreadOf(w.floors),
 			Segments: segments(w.parts), Steps: segments(w.steps), Events: w.events, HistoryKB: round(float64(w.bytes)/1000, 1),
 		}
 		o.Over = round(o.Turn.P50-o.Direct.P50, 2)
@@ -74,15 +80,19 @@ const warmTurns = 5
 
 // way collects what is measured of one way of serving.
 type way struct {
-	served         string
-	rules          bool
-	target         float64
-	turns, directs []time.Duration
-	parts, steps   [][]step
-	events, bytes  int
+	served string
+	rules  bool
+	target float64
+	// remote is how many steps leave the worker.
+	remote int
+
+	turns, directs, floors []time.Duration
+	parts, steps           [][]step
+	events, bytes          int
 }
 
-// pair times one direct call and one turn with the same text.
+// pair times one direct call and one turn with the same text, and a turn of
+// no-op steps.
 func (in *installation) pair(ctx context.Context, w *way, who user, text string, timed bool) error {
 	took, steps, err := in.direct.recall(ctx, in.request(who, memory.ModeRecall, "direct", text, w.rules))
 	if err != nil {
@@ -98,9 +108,11 @@ func (in *installation) pair(ctx context.Context, w *way, who user, text string,
 	if len(receipt.Degraded) > 0 {
 		return fmt.Errorf("a turn was degraded: %+v", receipt.Degraded)
 	}
-	if !timed {
-		return nil
+	floor, err := in.floor(ctx, w.remote)
+	if err != nil || !timed {
+		return err
 	}
+	w.floors = append(w.floors, floor)
 	w.directs, w.steps = append(w.directs, took), append(w.steps, steps)
 	w.turns = append(w.turns, reply)
 	parts, events, bytes, err := in.whereTimeWent(ctx, r, began, ended)

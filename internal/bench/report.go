@@ -42,10 +42,10 @@ func (r *results) orchestrationTables(b *strings.Builder) {
 	if len(r.Orchestration) == 0 {
 		return
 	}
-	b.WriteString("\n### What orchestration costs\n\nA recall turn with instant models against the same stages called directly in one process, in turn (A B A B), 10,000 items:\n\n")
-	rows := [][]string{{"plan and select by", "turn P50/P95 ms", "direct P50/P95 ms", "over direct, P50", "history", "target"}}
+	b.WriteString("\n### What orchestration costs\n\nA recall turn with instant models against the same stages called directly in one process, in turn (A B A B), 10,000 items. The no-op turn has as many remote steps and one local one, which do nothing: what Temporal itself takes on this machine in this run.\n\n")
+	rows := [][]string{{"plan and select by", "turn P50/P95 ms", "direct P50/P95 ms", "over direct, P50", "no-op turn P50/P95 ms", "history", "target"}}
 	for _, o := range r.Orchestration {
-		rows = append(rows, []string{o.Served, pair(o.Turn), pair(o.Direct), fmt.Sprintf("%.1f ms", o.Over), fmt.Sprintf("%d events, %.0f kB", o.Events, o.HistoryKB), reached(o.Over <= o.Target, "≤ %.0f ms", o.Target)})
+		rows = append(rows, []string{o.Served, pair(o.Turn), pair(o.Direct), fmt.Sprintf("%.1f ms", o.Over), pair(o.Floor), fmt.Sprintf("%d events, %.0f kB", o.Events, o.HistoryKB), reached(o.Over <= o.Target, "≤ %.0f ms", o.Target)})
 	}
 	table(b, rows)
 	b.WriteString("\nWhere a turn's time goes, from the times of the events in its history (means, which add up):\n")
@@ -99,7 +99,7 @@ func (r *results) throughputTable(b *strings.Builder) {
 	for _, t := range r.Throughput {
 		target := ""
 		if t.Target > 0 {
-			target = reached(t.Rate >= t.Target && t.Reply.P95 < targetP95, "≥ %.0f/s, P95 < 200 ms", t.Target)
+			target = reached(t.Rate >= t.Target, "≥ %.0f/s", t.Target) + "; " + reached(t.Reply.P95 < targetP95, "P95 < %.0f ms", targetP95)
 		}
 		whole := ""
 		if t.Whole != t.Reply {
